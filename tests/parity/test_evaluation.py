@@ -11,6 +11,7 @@ from revocab.evaluation.options import Scoring
 def test_items_equal_the_harness_where_rounding_decides(tmp_path, repository):
     """Every item, of a task full of near ties too, against the harness with its own model class."""
     from lm_eval.evaluator import simple_evaluate
+    from lm_eval.tasks import TaskManager
 
     model = plant_twins(write_model(tmp_path / "model", seed=3))
     tasks = [
@@ -23,6 +24,7 @@ def test_items_equal_the_harness_where_rounding_decides(tmp_path, repository):
         tasks=[str(task) for task in tasks],
         device="cpu",
         batch_size=8,
+        task_manager=TaskManager(include_defaults=False),  # else it reads thousands of files
     )
     for shares_contexts in (True, False):
         scorer = Scorer(tasks, Scoring(batch_size=8, device="cpu"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
+import yaml
 
 from revocab.evaluation.multiple_choice import harness, tasks
 from revocab.evaluation.multiple_choice.families import main_metric
@@ -83,10 +84,22 @@ CASES = [
 
 
 @pytest.fixture(scope="module")
-def manager():
-    from lm_eval.tasks import TaskManager
+def named(repository) -> dict[str, str]:
+    """The harness' tasks that the experiments name, by file and name."""
+    found = {}
+    for path in sorted((repository / "config").rglob("*.yaml")):
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        section = content.get("evaluation", {}).get("multiple_choice", {}) if content else {}
+        for name, task in section.get("tasks", {}).items():
+            if task and "harness" in task:
+                found[f"{path.name}: {name}"] = task["harness"]
+    return found
 
-    return TaskManager()
+
+@pytest.fixture(scope="module")
+def manager(named):
+    """A manager of these and of the cases above: to read all of the harness takes 20 s."""
+    return harness.manager_of({*named.values(), *(shipped for shipped, *_ in CASES)})
 
 
 def requests(task) -> list[tuple[tuple[str, str], bool]]:
@@ -126,17 +139,8 @@ def test_requests_are_the_harness_own(
     assert requests(found) == requests(expected)
 
 
-def test_the_harness_has_every_task_that_we_name(repository, manager):
+def test_the_harness_has_every_task_that_we_name(named, manager):
     """A task that a newer harness drops is found here, not on a cluster."""
-    import yaml
-
-    named = {}
-    for path in sorted((repository / "config").rglob("*.yaml")):
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        section = content.get("evaluation", {}).get("multiple_choice", {}) if content else {}
-        for name, task in section.get("tasks", {}).items():
-            if task and "harness" in task:
-                named[f"{path.name}: {name}"] = task["harness"]
     assert len(named) > 25
     missing = {key: task for key, task in named.items() if task not in manager.task_index}
     assert not missing
@@ -155,6 +159,14 @@ def test_pairs_of_sentences_report_the_metric_of_their_family(monkeypatch, manag
     assert "acc" not in task.aggregation()
 
 
+@pytest.fixture(scope="module")
+def whole():
+    from lm_eval.tasks import TaskManager
+
+    return TaskManager()
+
+
+@pytest.mark.long  # it reads all of the harness
 @pytest.mark.parametrize(
     ("names", "at_most"),
     [
@@ -165,10 +177,13 @@ def test_pairs_of_sentences_report_the_metric_of_their_family(monkeypatch, manag
         (["arc_eazy"], None),  # what the error lists is similar
     ],
 )
-def test_folders_that_are_read_are_enough(manager, names, at_most):
+def test_folders_that_are_read_are_enough(monkeypatch, whole, names, at_most):
     """Tasks, groups and tags, and all that they are made of, are those of the whole harness."""
-    whole = manager.task_index
-    index = harness.manager_of(names).task_index
+    from lm_eval import tasks
+
+    some = tasks.TaskManager
+    monkeypatch.setattr(tasks, "TaskManager", lambda **given: some(**given) if given else whole)
+    index, whole = (found.task_index for found in (harness.manager_of(names), whole))
     assert len(index) <= (at_most or len(whole)) and (at_most or len(index) == len(whole))
     parts = {part for name in names for part, _ in harness.parts_of(whole, name)}
     for name in parts & whole.keys():

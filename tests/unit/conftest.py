@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import hub_cache
@@ -50,6 +52,22 @@ def job() -> Callable[..., None]:
         cli.call(find(name), [*map(str, words)], name)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def full_disk() -> Callable:
+    """In the block no file of this process grows beyond ``size`` bytes, as on a disk that fills."""
+
+    @contextmanager
+    def limited(size: int) -> Iterator[None]:
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    return limited
 
 
 @pytest.fixture(scope="session")

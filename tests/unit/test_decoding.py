@@ -25,7 +25,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def prompts():
     generator = torch.Generator().manual_seed(5)
-    lengths = torch.randint(2, 20, (50,), generator=generator).tolist()
+    lengths = torch.randint(2, 20, (12,), generator=generator).tolist()
     return [torch.randint(40, 90, (n,), generator=generator).tolist() for n in lengths]
 
 
@@ -45,7 +45,7 @@ def written(generator, prompts) -> list[list[int]]:
     ("batch_size", "decoding"),
     [(1, {"beams": 5}), (8, {"beams": 5}), (1, {"beams": 5, **DRAWN}), (1, DRAWN)],
 )
-def test_fifty_prompts_are_continued_as_transformers_does(folder, prompts, batch_size, decoding):
+def test_prompts_are_continued_as_transformers_does(folder, prompts, batch_size, decoding):
     """What is drawn is drawn for one prompt at a time, whatever the batch."""
     ours = load(folder, batch_size=batch_size, **decoding)
     expected = []
@@ -64,7 +64,7 @@ def test_fifty_prompts_are_continued_as_transformers_does(folder, prompts, batch
         expected.append(made[: end + 1])
     assert written(ours, prompts) == expected
     greedy = written(load(folder), prompts)
-    assert sum(a != b for a, b in zip(greedy, expected, strict=True)) > 5
+    assert sum(a != b for a, b in zip(greedy, expected, strict=True)) > 2
 
 
 def test_what_is_drawn_depends_on_the_prompt_and_the_seed_alone(folder, prompts):

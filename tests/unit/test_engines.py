@@ -41,6 +41,7 @@ for name in ("transformers", "vllm"):
 """
 
 
+@pytest.mark.long  # three processes, each with all imports
 def test_records_know_the_code_of_their_engine_and_no_other(repository, tmp_path):
     """Another engine's file makes no text again; a change of one's own does."""
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import resource
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from textwrap import dedent
 
@@ -14,7 +11,7 @@ import numpy as np
 import pytest
 from construction_toys import ENGLISH, ITALIAN, edited
 from gguf import GGUFReader, dequantize
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load_file
 from toy_folders import with_settings
@@ -22,6 +19,7 @@ from toy_models import SOURCE_WORDS, build_model, build_tokenizer
 from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.utils import sentencepiece_model_pb2_new as sentencepiece_model
 
+from revocab import __main__ as entry
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
 from revocab.models.token_rows import TOKEN_ROWS
@@ -142,13 +140,17 @@ SOME_TEXT = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.fixture(scope="module")
+def by_name(bases):
+    read = {name: Vocabulary.read(bases / name) for name in ("byte_fallback", "spaced", "without")}
+    return {name: (vocabulary, by_score(vocabulary)) for name, vocabulary in read.items()}
+
+
+@settings(max_examples=200)
 @given(text=SOME_TEXT)
-def test_scores_cut_as_merges_do(bases, tmp_path_factory, text):
+def test_scores_cut_as_merges_do(by_name, text):
     """But for several spaces before a character, where a splitter keeps one of them for it."""
-    for name in ("byte_fallback", "spaced", "without"):
-        vocabulary = Vocabulary.read(bases / name)
-        cutter = by_score(vocabulary)
+    for name, (vocabulary, cutter) in by_name.items():
         assert bool(cutter.notes) == (name == "spaced")
         if not cutter.notes or "  " not in f" {text}":  # a space is put before every text
             assert cutter.cut([text], {}) == ids_here(vocabulary, [text])
@@ -388,17 +390,12 @@ def test_an_adapter_and_a_vocabulary_of_another_model_are_refused(toys, tmp_path
     assert "tokens without a row" in problem(tmp_path / "m", "--to", "gguf", tmp_path / "o")
 
 
-def test_a_full_disk_is_one_line_and_leaves_nothing(toys, tmp_path):
-    def limited() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
-
-    done = subprocess.run(
-        [sys.executable, "-m", "revocab", "export", toys / "untied", "--to", "gguf", "o"],
-        cwd=tmp_path, capture_output=True, text=True, check=False, preexec_fn=limited,
-    )  # fmt: skip
-    errors = [line for line in done.stderr.splitlines() if not line.endswith(" tokens")]
-    assert done.returncode == 1 and "no partial output was kept" in errors[-1], done.stderr
-    assert "Traceback" not in done.stderr and not [*tmp_path.iterdir()]
+def test_a_full_disk_is_one_line_and_leaves_nothing(toys, tmp_path, full_disk, capsys):
+    with full_disk(20_000), pytest.raises(SystemExit) as ended:
+        entry.main(["export", str(toys / "untied"), "--to", "gguf", str(tmp_path / "o")])
+    said = capsys.readouterr().err
+    assert ended.value.code == 1 and "no partial output was kept" in said.splitlines()[-1], said
+    assert "Traceback" not in said and not [*tmp_path.iterdir()]
 
 
 @pytest.mark.parametrize("kind", ["qwen2", "qwen3", "gemma", "gemma2", "gemma3_text"])

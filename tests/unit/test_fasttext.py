@@ -116,6 +116,7 @@ def test_frequent_tokens_are_trained_and_others_spelled(world):
             assert not rows[number].any()
 
 
+@pytest.mark.long
 def test_same_text_same_bits_in_another_process(world, tmp_path):
     """Also under another hash seed: gensim's own start depends on none here."""
     command = [sys.executable, "-m", "revocab", "train_auxiliary"]

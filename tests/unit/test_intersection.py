@@ -205,6 +205,7 @@ def accented_texts(tokenizer):
     return {text: t for t, text in texts.items() if set(text) & set("àèéìòùÀÈÉÌÒÙ")}
 
 
+@pytest.mark.long
 @pytest.mark.shared_data
 def test_real_mistral_against_byte_level_italian(shared_folder):
     """Byte identity finds every accented word token that both hold; marker identity finds none."""

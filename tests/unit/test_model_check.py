@@ -98,6 +98,7 @@ def test_a_sound_folder_raises_no_alarm(tmp_path, name):
     assert_sound(write_sound(SOUND[name], tmp_path / name))
 
 
+@pytest.mark.long
 @pytest.mark.shared_data
 def test_a_model_with_a_real_tokenizer_raises_no_alarm(tmp_path, shared_folder):
     from transformers import AutoTokenizer

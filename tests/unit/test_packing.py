@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from waiting import wait_until
 
+from revocab import __main__ as entry
 from revocab import io
 from revocab.errors import RevocabError
 from revocab.training.data.mixture import interleave, rows_by_share, shares_by_size
@@ -408,6 +409,7 @@ def command(folders, out, rows=600):
     ]  # fmt: skip
 
 
+@pytest.mark.long  # how many is read when a process starts
 def test_any_number_of_workers_gives_the_same_bytes(folders):
     for threads in ("1", "2"):
         environment = {
@@ -418,14 +420,15 @@ def test_any_number_of_workers_gives_the_same_bytes(folders):
         assert (folders / "1" / name).read_bytes() == (folders / "2" / name).read_bytes()
 
 
-def test_a_disk_that_fills_is_a_clear_error_and_leaves_nothing(folders):
+def test_a_disk_that_fills_is_a_clear_error_and_leaves_nothing(folders, full_disk, capsys):
     """The limit on a file's size stands in for the disk: the same errors, from the same calls."""
-    full = command(folders, "full")
-    limited = ["bash", "-c", 'ulimit -f 1; exec "$@"', "limited", *full]
-    done = subprocess.run(limited, capture_output=True, text=True, check=False)
-    assert done.returncode == 1, done.stderr
-    assert "no room for" in done.stderr and "no partial output was kept" in done.stderr
-    assert "Traceback" not in done.stderr
+    words = [str(word) for word in command(folders, "full")[3:]]
+    with full_disk(1024), pytest.raises(SystemExit) as ended:
+        entry.main(words)
+    said = capsys.readouterr().err
+    assert ended.value.code == 1
+    assert "no room for" in said and "no partial output was kept" in said
+    assert "Traceback" not in said
     assert not list(folders.glob("*full*"))
 
 

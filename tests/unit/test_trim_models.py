@@ -20,6 +20,13 @@ from revocab.product.trim import trim
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 FIELD = SOUND | WITH_TABLES
+#: Of each alphabet, head, norm and type, of shards, padding, experts and tables, one or two are
+#: tried in every run of the tests.
+ALWAYS = (
+    "llama-2", "llama-3-instruct", "llama-sharded", "mixtral", "qwen2-base", "gemma-2-it", "gpt2",
+    "pythia", "opt", "bloom", "xglm", "gemma-3n", "gemma-4-untied",
+)  # fmt: skip
+EACH = [pytest.param(name, marks=[] if name in ALWAYS else pytest.mark.long) for name in FIELD]
 WORDS = TEXT.split()
 
 
@@ -55,7 +62,7 @@ def ids_of(folder):
     return read_json(folder / "kept_ids.json")
 
 
-@pytest.mark.parametrize("name", FIELD)
+@pytest.mark.parametrize("name", EACH)
 def test_every_architecture_keeps_its_rows_states_and_logits(made, name):
     source, out, keep = made(name)
     check_model(out)

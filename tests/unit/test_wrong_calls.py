@@ -41,12 +41,16 @@ LINES = {
 FLAGS: dict[tuple[str, str], FieldInfo] = {
     (name, key): leaf.field for name, line in LINES.items() for key, leaf in line.known.items()
 }
-#: What no flag of a type takes. Those of other types are looked at when a command runs: paths,
-#: text that may have lines, options of a method or kind.
+#: What no flag of a type takes, which its own limits may decide. Those of other types are looked at
+#: when a command runs: paths, text that may have lines, options of a method or kind.
 WRONG: dict[Any, tuple[str, ...]] = {
-    int: ("x", "1.5", "true", str(10**30)), float: ("x", "nan", "inf", "-inf", "1e30"),
-    bool: ("maybe",), Literal: ("no such choice",), dict: ("x",), str: ("two\nlines",),
+    int: (str(10**30),), float: ("nan", "1e30"), bool: ("maybe",),
+    Literal: ("no such choice",), dict: ("x",), str: ("two\nlines",),
 }  # fmt: skip
+
+
+#: And what their type alone decides: each flag is given one of them.
+UNREADABLE = {int: ("x", "1.5", "true"), float: ("x", "inf", "-inf")}
 
 
 def kind_of(field: FieldInfo) -> Any:
@@ -69,9 +73,11 @@ def refusals(name: str, *words: str) -> list[str]:
     return caught.value.problems
 
 
-@pytest.mark.parametrize(("verb", "key"), CHECKED)
-def test_a_wrong_value_is_refused_by_its_flag(verb, key):
-    for value in WRONG[kind_of(FLAGS[verb, key])]:
+@pytest.mark.parametrize(("number", "verb", "key"), [(n, *flag) for n, flag in enumerate(CHECKED)])
+def test_a_wrong_value_is_refused_by_its_flag(number, verb, key):
+    kind = kind_of(FLAGS[verb, key])
+    unreadable = UNREADABLE.get(kind, ())
+    for value in (*WRONG[kind], *unreadable[number % 3 :][:1]):
         problems = refusals(verb, f"{flag_of(key)}={value}")
         assert any(flag_of(key) in problem for problem in problems), (value, problems)
 

@@ -8,6 +8,7 @@ real run.
 from __future__ import annotations
 
 import copy
+import io
 import os
 import shlex
 from collections import Counter
@@ -19,7 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import snakemake.api
+import snakemake.rules
+import snakemake.settings.types
 import snakemake.workflow
+from snakemake.common.configfile import load_configfile
 from snakemake.settings.types import (
     ConfigSettings,
     DAGSettings,
@@ -32,6 +36,20 @@ from snakemake.settings.types import (
 
 from revocab.verb import Call, read
 from revocab.verbs import find
+
+
+@cache
+def parsed(text: str) -> dict[str, Any]:
+    """Return a configuration file as Snakemake reads it."""
+    return load_configfile(io.StringIO(text))
+
+
+# A third of a plan: what the same functions take is looked up for every job, and files that many
+# plans share are read by a parser in Python.
+snakemake.rules.get_function_params = cache(snakemake.rules.get_function_params)
+snakemake.settings.types.load_configfile = lambda file: copy.deepcopy(
+    parsed(Path(file).read_text(encoding="utf-8"))
+)
 
 
 class Parsed:

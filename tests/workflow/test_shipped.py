@@ -211,10 +211,17 @@ OWN = {
     ("vocadt", "nllb-files"): make_pairs,
 }
 
+#: Plans of seconds, of what smaller ones have: seeds.
+LARGE = {("vocadt", "vocadt-seeds"), ("lep", "lep-seeds"), ("vocadt", "nllb-files")}
+
 
 def named(local: bool):
     """Return the calls that need the data folder, or those that need nothing, as parameters."""
-    found = [names for names in SHIPPED if (names[0] in LOCAL) is local and names not in OWN]
+    found = [
+        pytest.param(names, marks=[pytest.mark.long] if names in LARGE else [])
+        for names in SHIPPED
+        if (names[0] in LOCAL) is local and names not in OWN
+    ]
     return pytest.mark.parametrize("names", found, ids="+".join)
 
 
@@ -229,7 +236,11 @@ def test_plan_on_the_data_folder(repository, names, shared_folder):
     check(names, all_jobs(repository, *files_of(names), data_root=str(shared_folder)))
 
 
-@pytest.mark.parametrize("names", OWN, ids="+".join)
+@pytest.mark.parametrize(
+    "names",
+    [pytest.param(names, marks=[pytest.mark.long] if names in LARGE else []) for names in OWN],
+    ids="+".join,
+)
 def test_plan_with_files_of_a_user(repository, tmp_path, names):
     root = OWN[names](tmp_path / "given")
     check(names, all_jobs(repository, *files_of(names), data_root=str(root)))

@@ -54,6 +54,7 @@ def test_stages_draw_from_mixtures_of_their_own(repository):
     assert plain.options.stages == {}
 
 
+@pytest.mark.long  # Snakemake itself; in this process: test_wrong_files.py
 def test_wrong_config_ends_with_every_problem(repository, tmp_path):
     values = yaml.safe_load((repository / "config/demos/demo.yaml").read_text())
     values["colour"] = "red"
@@ -71,20 +72,20 @@ def test_wrong_config_ends_with_every_problem(repository, tmp_path):
 @pytest.mark.parametrize(
     "command",
     [
-        ["snakemake", "--lint"],
         ["snakefmt", "--check", "Snakefile", "workflow"],
         ["ruff", "check", "."],
         ["ruff", "format", "--check", "."],
     ],
-    ids=["snakemake-lint", "snakefmt", "ruff-check", "ruff-format"],
+    ids=["snakefmt", "ruff-check", "ruff-format"],
 )
 def test_style(repository, command):
     check_style(repository, *command)
 
 
-@pytest.mark.long  # with `make lint`, and in CI: it takes half a minute
-def test_types(repository):
-    check_style(repository, "mypy")
+@pytest.mark.long  # with `make lint`, and in CI: half a minute, and seven seconds
+@pytest.mark.parametrize("command", [["mypy"], ["snakemake", "--lint"]], ids=" ".join)
+def test_types_and_lint(repository, command):
+    check_style(repository, *command)
 
 
 def check_style(repository, program, *arguments):
