@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
@@ -79,9 +81,11 @@ def main(words: Sequence[str] | None = None) -> None:
     from revocab.cli import legible
 
     words = sys.argv[1:] if words is None else list(words)
+    if find_spec("torch") is None:  # transformers advises to install it; tokenizers need none
+        os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
     if words[:1] == ["help"] and words[1:]:
         words = words if words[1:] == ["steps"] else [*words[1:], "--help"]
-    with legible():
+    with legible(" ".join(["revocab", *words[:1]])):
         if not words or words[0] in ("-h", "--help", "help"):
             print_page(steps=words[1:] == ["steps"])
         elif words[0] in ("-V", "--version"):

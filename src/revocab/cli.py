@@ -12,7 +12,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from revocab.errors import LONGEST_NAME, RevocabError, UsageError, on_one_line
+from revocab.errors import (
+    LONGEST_NAME,
+    RevocabError,
+    UsageError,
+    missing_library,
+    on_one_line,
+)
 from revocab.verb import Verb, read
 
 #: A full disk, a quota, a limit on the size of files.
@@ -31,11 +37,11 @@ MORE_MEMORY = "end other processes, or give this one more memory; no partial out
 
 
 @contextmanager
-def legible() -> Iterator[None]:
+def legible(command: str = "revocab") -> Iterator[None]:
     """Print a :class:`RevocabError` for people, and end with exit code 1; 2 where it is of usage.
 
-    So too a path that cannot be used, a disk that is full and Ctrl-C: writers leave nothing
-    half-written (:mod:`revocab.io`).
+    So too a library that an extra installs, a path that cannot be used, a disk that is full and
+    Ctrl-C: writers leave nothing half-written (:mod:`revocab.io`).
     """
     try:
         yield
@@ -61,6 +67,11 @@ def legible() -> Iterator[None]:
             advice = "no partial output was kept; free some space and run the same command again"
         print(f"error: {place}{error.strerror}; {advice}", file=sys.stderr)
         raise SystemExit(1) from None
+    except ModuleNotFoundError as error:
+        if (library := missing_library(error)) is None:
+            raise
+        print(f"error: {command} needs {library}", file=sys.stderr)
+        raise SystemExit(2) from None
     except Exception as error:
         if not is_out_of_memory(error):
             raise

@@ -128,6 +128,31 @@ class UsageError(RevocabError):
     """A command line that cannot be read; it ends with exit status 2, as is the custom."""
 
 
+#: A requirement of an extra, as the installed package lists it: ``torch>=2.6; extra == "models"``.
+OF_EXTRA = re.compile(r"""([\w.-]+).*\bextra == ["']([\w-]+)["']""")
+
+
+def missing_library(error: ImportError) -> str | None:
+    """Return what installs the library whose import failed; None for what no extra lists.
+
+    The import name of each library of an extra is the name that it is installed by.
+    """
+    from importlib.metadata import PackageNotFoundError, requires
+
+    library = (error.name or "").partition(".")[0]
+    try:
+        listed = [OF_EXTRA.match(line) for line in requires("revocab") or ()]
+    except PackageNotFoundError:  # a checkout on the path, not installed
+        return None
+    extras = [part[2] for part in listed if part and part[1].lower().replace("-", "_") == library]
+    if not isinstance(error, ModuleNotFoundError) or not extras:
+        return None
+    named = " or ".join(f"'revocab[{extra}]'" for extra in dict.fromkeys(extras))
+    return (
+        f"{library!r}, which is not installed: pip install {named}, or 'revocab[all]' for all verbs"
+    )
+
+
 @contextmanager
 def of_usage() -> Iterator[None]:
     """Raise :class:`UsageError` with what another :class:`RevocabError` says."""

@@ -35,7 +35,7 @@ def loading(folder: str | Path, *also: type[Exception]) -> Iterator[None]:
     complaints: tuple[type[Exception], ...] = (OSError, ValueError, SafetensorError, *also)
     try:
         yield
-    except RevocabError:
+    except (RevocabError, ModuleNotFoundError):  # a library that is absent is no fault of the model
         raise
     except complaints as error:
         reason = " ".join(str(error).split())[:300]

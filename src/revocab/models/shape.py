@@ -45,6 +45,7 @@ def model_class(config: Any) -> Any:
 
     Raises :class:`RevocabError` where there is neither, as of encoders.
     """
+    import torch  # noqa: F401  # without it, transformers' tables of models are placeholders
     from transformers import (
         MODEL_FOR_CAUSAL_LM_MAPPING,
         MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING,

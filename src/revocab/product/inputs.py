@@ -116,8 +116,13 @@ def find(model: str) -> tuple[dict[str, str], Path]:
     return place, folder
 
 
-def describe(folder: Path, place: dict[str, str] | None = None) -> Source:
-    """Return what configuration and tokenizer tell of a model, which must have room for a row."""
+def describe(
+    folder: Path, place: dict[str, str] | None = None, parameters: int | None = None
+) -> Source:
+    """Return what configuration and tokenizer tell of a model, which must have room for a row.
+
+    Its parameters are counted by building its shape, which takes torch, unless they are known.
+    """
     from transformers import AutoConfig
 
     from revocab.models.load import loading
@@ -127,7 +132,7 @@ def describe(folder: Path, place: dict[str, str] | None = None) -> Source:
 
     with loading(folder):
         config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        parameters = config_parameters(config)
+        parameters = config_parameters(config) if parameters is None else parameters
     text = config.get_text_config()
     source = Source(
         name_of(folder),

@@ -16,6 +16,7 @@ import sys
 from argparse import ArgumentError, ArgumentParser
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 
 import psutil
@@ -90,6 +91,8 @@ def run(words: Sequence[str]) -> str:
     if not has(words, "--configfile", "--configfiles", "--profile") and not DEMO.is_file():
         raise UsageError("no experiment file: revocab run FILE.yaml (revocab new writes one)")
     check_files(arguments.configfile)
+    if find_spec("snakemake") is None:  # a process of its own runs it, and could only say so there
+        raise ModuleNotFoundError("No module named 'snakemake'", name="snakemake")
     if arguments.check:
         from revocab.experiment import read
         from revocab.experiment.layout import Layout

@@ -108,7 +108,8 @@ def advise(
     read = [folder, *text.values(), *options.keep.values()]
     # Checked before the work: nothing that somebody else wrote is replaced.
     output = None if options.out is None else OutputFolder(options.out, "advice", read)
-    findings = look(describe(folder, place), texts, keep, options, spoken())
+    parameters = Shape.of(read_config(folder)).parameters
+    findings = look(describe(folder, place, parameters), texts, keep, options, spoken())
     data = data_of(findings)
     if output is not None:
         command = shlex.join(["revocab", "advise", *words])

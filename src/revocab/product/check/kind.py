@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from revocab import yaml_file
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, missing_library
 from revocab.extensions import found_in
 from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.models.findings import Finding, Severity, some_tokens
@@ -206,6 +206,10 @@ def look_at(folder: Path, only: Iterable[Kind] | None = None) -> list[Finding]:
                 fresh = list(check(subject))
             except RevocabError as error:
                 fresh = [*map(partial(unreadable, folder), error.problems)]
+            except ModuleNotFoundError as error:  # tokenizer and settings are looked at without it
+                if (library := missing_library(error)) is None:
+                    raise
+                fresh = [fault("not-looked-at", library=library)]
             for finding in fresh:
                 known = findings.setdefault(finding.what, finding)
                 if known.fix is None and finding.fix is not None:
