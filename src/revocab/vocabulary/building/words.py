@@ -1,0 +1,289 @@
+"""Words of a list as tokens: what text is cut into from then on wherever it has the word.
+
+The list is a text file, a word a line; after a tab, where its row starts from (:class:`Word`). Each
+word becomes two tokens, with the space before it and without, as far as the base's normaliser and
+splitter leave it whole.
+
+BPE: new merges come after all others and join what the base makes of the word. Where it makes more
+than two pieces of it, steps lie between, and a step joins its pieces in other words as well: those
+are chosen that are rarest elsewhere. A base that looks a whole word up before it merges
+(``ignore_merges``: Llama 3) needs no steps. Unigram: the word scores a little more than the best
+path through its pieces, so that it is taken, and text without it has the paths that it had.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from revocab.errors import RevocabError, refuse
+from revocab.io import sha256
+from revocab.vocabulary.building.construction import ConstructionOptions
+from revocab.vocabulary.building.editable import EditableVocabulary, Merge, merge_pieces
+from revocab.vocabulary.building.expansion import new_scores
+from revocab.vocabulary.tokenizers.alphabets import MARKER
+
+#: What begins the second column where it names a source token and is no description.
+LIKE = "="
+#: Words of the text that Unigram's new scores are relative to where there is none: a word is then
+#: scored no better than its pieces make necessary.
+NO_TEXT = 10**15
+
+
+class WordOptions(ConstructionOptions):
+    """Words of a list as tokens."""
+
+    lists: ClassVar[tuple[str, ...]] = ("words",)
+
+    word_steps: bool = Field(
+        default=True,
+        exclude_if=lambda value: value,
+        description="also make tokens of words that BPE reaches only by steps, which may join the"
+        " same pieces in other words; false: text without the words keeps all its tokens",
+    )
+
+
+@dataclass(frozen=True)
+class Word:
+    """A line of the list: ``word``, ``word<TAB>=token`` or ``word<TAB>description``."""
+
+    text: str
+    like: str | None = None
+    description: str | None = None
+
+
+def read_words(path: Path) -> list[Word]:
+    """Return the words of a list in its order; blank lines and repeated ones are left out.
+
+    Raises :class:`RevocabError` naming every line that is damaged.
+    """
+    words: dict[str, Word] = {}
+    problems = []
+    for number, data in enumerate(path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        where = f"{path}, line {number}"
+        try:
+            line = data.decode().removesuffix("\r")
+        except UnicodeDecodeError:
+            problems.append(f"{where}: {data[:40]!r} is not UTF-8; save the file as UTF-8")
+            continue
+        text, *starts = (column.strip() for column in line.split("\t"))
+        start = starts[0] if starts else ""
+        likes = start.startswith(LIKE)
+        like = start.removeprefix(LIKE).strip() if likes else ""
+        if not text and not any(starts):
+            continue
+        if not text:
+            problems.append(f"{where}: no word before the tab; allowed is WORD<TAB>DESCRIPTION")
+        elif len(starts) > 1:
+            problems.append(f"{where}: {len(starts)} tabs; allowed is one, after the word {text!r}")
+        elif not line.replace("\t", "").isprintable():
+            problems.append(f"{where}: {line!r} has characters that cannot be printed")
+        elif likes and not like:
+            problems.append(f"{where}: no source token after '{LIKE}'; name one, as in '={text}'")
+        else:
+            word = Word(text, like or None, None if likes else start or None)
+            if words.setdefault(text, word) != word:
+                problems.append(f"{where}: {text!r} starts otherwise in a line before; keep one")
+    if not words and not problems:
+        problems.append(f"{path}: no word in it; allowed is a word a line")
+    refuse(problems)
+    return list(words.values())
+
+
+def spellings(base: EditableVocabulary, text: str) -> list[str]:
+    """Return the tokens that a word would be, without and with the space before it.
+
+    Raises :class:`ValueError` with the reason why it can be none.
+    """
+    backend = base.base.backend_tokenizer
+    normalise = backend.normalizer.normalize_str if backend.normalizer else str
+    split = backend.pre_tokenizer.pre_tokenize_str if backend.pre_tokenizer else None
+
+    def cut(written: str) -> list[str]:
+        normal = normalise(written)
+        return [piece for piece, _ in split(normal)] if split else [normal]
+
+    held = [token["content"] for token in base.state["added_tokens"] if token["content"] in text]
+    if held and text not in held:
+        raise ValueError(f"{held[0]!r} in it is cut out of every text")
+    bare = held[:1] or cut(text)
+    if base.style == "byte_level" and not held:
+        tokens = [pieces[0] for pieces in (bare, cut(" " + text)) if len(pieces) == 1]
+    else:
+        whole = [piece.replace(" ", MARKER).removeprefix(MARKER) for piece in bare]
+        tokens = [whole[0], MARKER + whole[0]] if len(whole) == 1 and whole[0] else []
+    if not tokens and not "".join(bare).strip(f"{MARKER} "):
+        raise ValueError("the normaliser leaves nothing of it")
+    if not tokens:
+        texts = [base.text(piece).decode(errors="replace").strip() for piece in bare]
+        raise ValueError(f"the splitter cuts it: {' | '.join(texts)}")
+    return tokens[: 1 if held else 2] if tokens[0] != tokens[-1] else tokens[:1]
+
+
+def rarest_tree(pieces: list[str], ids: Mapping[str, int]) -> list[Merge]:
+    """Return merges, inner before outer, that join ``pieces`` by the steps rarest elsewhere.
+
+    A step is the rarer, the rarer its pieces are, and a piece is about as frequent as its id is
+    low: vocabularies list frequent tokens first. (Counted in 3,000 documents instead, as many lines
+    changed.)
+    """
+
+    def frequency(start: int, end: int) -> float:
+        whole = end - start in (1, len(pieces))
+        tokens = pieces[start:end]
+        return 0.0 if whole else math.prod(1 / (1 + ids.get(token, len(ids))) for token in tokens)
+
+    @cache
+    def best(start: int, end: int) -> tuple[float, tuple[Merge, ...]]:
+        if end - start == 1:
+            return 0.0, ()
+        trees = []
+        for middle in range(start + 1, end):
+            (left, before), (right, after) = best(start, middle), best(middle, end)
+            pair = ("".join(pieces[start:middle]), "".join(pieces[middle:end]))
+            trees.append((frequency(start, end) + left + right, (*before, *after, pair)))
+        return min(trees, key=lambda tree: tree[0])
+
+    return list(best(0, len(pieces))[1])
+
+
+@dataclass(frozen=True)
+class AddedWords:
+    """A vocabulary with words, and what became of each word of the list."""
+
+    vocabulary: EditableVocabulary
+    #: New tokens in the order of their ids, steps on the way to a word among them.
+    tokens: list[str]
+    steps: list[str]
+    #: As ``words.json`` has them, but for ids.
+    words: list[dict[str, Any]]
+
+    def facts(self, path: Path) -> dict[str, Any]:
+        """Return what a manifest says: counts, and every word that cannot be a token."""
+        became = [word["became"] for word in self.words]
+        reasons = [word for word in self.words if word["became"] == "impossible"]
+        return {
+            "file": path.name,
+            "sha256": sha256(path),
+            **{which: became.count(which) for which in ("added", "exists", "impossible")},
+            "tokens": len(self.tokens),
+            "steps": len(self.steps),
+            "reasons": {word["word"]: word["reason"] for word in reasons},
+        }
+
+    def listed(self, ids: Mapping[str, int]) -> list[dict[str, Any]]:
+        return [
+            {**word, "tokens": [{"id": ids[token], "token": token} for token in word["tokens"]]}
+            for word in self.words
+        ]
+
+    def check(self, vocabulary: EditableVocabulary) -> None:
+        """Raise :class:`RevocabError` for a word that text is not cut into, at a text's start or
+        after another word.
+        """
+        encode, tokenize = vocabulary.backend.encode, vocabulary.backend.model.tokenize
+        wrong = []
+        for word in self.words:
+            ids = {vocabulary.ids[token] for token in word["tokens"]}
+            ends = [encode(before + word["word"], add_special_tokens=False).ids[-1]
+                    for before in ("", "a ")]  # fmt: skip
+            own = [token for token in word["tokens"] if token in self.tokens]
+            split = any([piece.value for piece in tokenize(token)] != [token] for token in own)
+            if split or (ids and not ids & set(ends)):
+                wrong.append(word["word"])
+        if wrong:
+            raise RevocabError(
+                f"{len(wrong)} words of the list are not what text is cut into, such as {wrong[:5]};"
+                f" this base ({vocabulary.base.name_or_path}) cannot have them: leave them out"
+            )
+
+    def texts_without(self, texts: Iterable[str]) -> Iterator[str]:
+        """Yield the lines of texts that hold none of the words, in any case of their letters."""
+        words = sorted((word["word"] for word in self.words), key=len, reverse=True)
+        holds = re.compile("|".join(map(re.escape, words)), re.IGNORECASE).search
+        return (line for text in texts for line in text.splitlines() if line and not holds(line))
+
+
+def add_words(base: EditableVocabulary, words: Iterable[Word], *, steps: bool) -> AddedWords:
+    """Return ``base`` with tokens for words; without ``steps`` only those that need none.
+
+    Words that are tokens already get no second one; one that no text gives becomes reachable.
+    """
+    tokenize = base.backend.model.tokenize
+    whole_words = bool(base.state["model"].get("ignore_merges"))
+    protected = {token["content"] for token in base.state["added_tokens"]}
+    ranks = dict(base.ranks)
+    tokens: dict[str, None] = {}
+    merges: list[Merge] = []
+    between: dict[str, None] = {}
+    rescored: list[str] = []
+
+    def bpe(token: str) -> None:
+        """Make a token; raises :class:`ValueError` with the reason why it cannot be."""
+        if unspelt := sorted({letter for letter in token if letter not in base.ids}):
+            raise ValueError(
+                f"the base has no token for {' '.join(unspelt)}; learn tokens from text that has it"
+            )
+        pieces, _ = merge_pieces(token, ranks)
+        pairs = [] if whole_words and len(pieces) > 2 else rarest_tree(pieces, base.ids)
+        inner = ["".join(pair) for pair in pairs[:-1] if pair not in ranks]
+        if inner and not steps:
+            raise ValueError(f"it needs steps: {' '.join(inner)}")
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in ranks]
+        ranks.update((pair, len(ranks) + place) for place, pair in enumerate(new))
+        if not whole_words and merge_pieces(token, ranks)[0] != [token]:
+            for pair in new:
+                del ranks[pair]
+            raise ValueError(f"its pieces repeat, and merges join others of them: {pieces}")
+        merges.extend(new)
+        fresh = [joined for joined in inner if joined not in base.ids and joined not in tokens]
+        between.update(dict.fromkeys(fresh))
+        tokens.update(dict.fromkeys(fresh))
+
+    def make(token: str) -> bool:
+        """Return whether the token is made here, and not a token of the base or a word before."""
+        pieces = [piece.value for piece in tokenize(token)]
+        if token in protected or (token in base.ids and pieces == [token]):
+            return False
+        if token in tokens and token not in between:
+            return False
+        if base.model == "BPE":
+            bpe(token)
+        else:
+            rescored.append(token)
+        between.pop(token, None)
+        if token not in base.ids:
+            tokens[token] = None
+        return True
+
+    listed = []
+    for word in words:
+        record = {"word": word.text, "became": "exists", "tokens": []}
+        if word.like or word.description:
+            record |= {"like": word.like} if word.like else {"description": word.description}
+        try:
+            reasons = []
+            for token in spellings(base, word.text):
+                try:
+                    if make(token):
+                        record["became"] = "added"
+                    record["tokens"].append(token)
+                except ValueError as error:
+                    reasons.append(str(error))
+            if not record["tokens"]:
+                raise ValueError(reasons[0])
+        except ValueError as error:
+            record |= {"became": "impossible", "reason": str(error)}
+        listed.append(record)
+    scores = new_scores(base.scores, {}, NO_TEXT, rescored) if base.model == "Unigram" else {}
+    grown = base.plus(tokens, merges, scores)
+    added = AddedWords(grown, list(tokens), list(between), listed)
+    added.check(grown)
+    return added
