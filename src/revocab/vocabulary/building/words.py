@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -48,6 +48,9 @@ class WordOptions(ConstructionOptions):
         description="also make tokens of words that BPE reaches only by steps, which may join the"
         " same pieces in other words; false: text without the words keeps all its tokens",
     )
+
+    def conflict(self, inputs: Collection[str]) -> str | None:
+        return None if self.word_steps or "words" in inputs else "word_steps needs words"
 
 
 @dataclass(frozen=True)
@@ -200,8 +203,8 @@ class AddedWords:
                 wrong.append(word["word"])
         if wrong:
             raise RevocabError(
-                f"{len(wrong)} words of the list are not what text is cut into, such as {wrong[:5]};"
-                f" this base ({vocabulary.base.name_or_path}) cannot have them: leave them out"
+                f"{vocabulary.base.name_or_path}: text is not cut into {len(wrong)} words of"
+                f" the list, such as {wrong[:5]}; leave them out"
             )
 
     def texts_without(self, texts: Iterable[str]) -> Iterator[str]:
@@ -211,79 +214,95 @@ class AddedWords:
         return (line for text in texts for line in text.splitlines() if line and not holds(line))
 
 
+class _Making:
+    """Tokens, merges and scores for words, one word's token after the other."""
+
+    def __init__(self, base: EditableVocabulary, steps: bool):
+        self.base, self.steps = base, steps
+        self.whole_words = bool(base.state["model"].get("ignore_merges"))
+        self.added = {token["content"] for token in base.state["added_tokens"]}
+        self.ranks = dict(base.ranks)
+        self.merges: list[Merge] = []
+        #: New tokens, in the order of their ids, and which of them are only steps.
+        self.tokens: dict[str, None] = {}
+        self.between: set[str] = set()
+        #: Unigram's pieces that need a score, or a better one.
+        self.rescored: list[str] = []
+
+    def token(self, token: str) -> bool:
+        """Return whether a token is made here: not one of the base, or of a word before.
+
+        Raises :class:`ValueError` with the reason why it cannot be.
+        """
+        base = self.base
+        pieces = [piece.value for piece in base.base.backend_tokenizer.model.tokenize(token)]
+        if token in self.added or (token in base.ids and pieces == [token]):
+            return False
+        if token in self.tokens and token not in self.between:
+            return False
+        if base.model == "BPE":
+            self._merge(token)
+        else:
+            self.rescored.append(token)
+        self.between.discard(token)
+        if token not in base.ids:
+            self.tokens[token] = None
+        return True
+
+    def _merge(self, token: str) -> None:
+        if unspelt := sorted({letter for letter in token if letter not in self.base.ids}):
+            raise ValueError(
+                f"the base has no token for {' '.join(unspelt)}; learn tokens from text that has it"
+            )
+        pieces, _ = merge_pieces(token, self.ranks)
+        pairs = rarest_tree(pieces, self.base.ids)
+        if self.whole_words and len(pieces) > 2:
+            pairs = []
+        inner = ["".join(pair) for pair in pairs[:-1] if pair not in self.ranks]
+        if inner and not self.steps:
+            raise ValueError(f"it needs steps: {' '.join(inner)}")
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in self.ranks]
+        self.ranks.update((pair, len(self.ranks) + place) for place, pair in enumerate(new))
+        # Where pieces repeat, merges may join others of them than the tree says.
+        if pairs and merge_pieces(token, self.ranks)[0] != [token]:
+            for pair in new:
+                del self.ranks[pair]
+            raise ValueError(f"its pieces repeat: {' '.join(pieces)}")
+        self.merges += new
+        fresh = [step for step in inner if step not in self.base.ids and step not in self.tokens]
+        self.between.update(fresh)
+        self.tokens.update(dict.fromkeys(fresh))
+
+
 def add_words(base: EditableVocabulary, words: Iterable[Word], *, steps: bool) -> AddedWords:
     """Return ``base`` with tokens for words; without ``steps`` only those that need none.
 
     Words that are tokens already get no second one; one that no text gives becomes reachable.
     """
-    tokenize = base.backend.model.tokenize
-    whole_words = bool(base.state["model"].get("ignore_merges"))
-    protected = {token["content"] for token in base.state["added_tokens"]}
-    ranks = dict(base.ranks)
-    tokens: dict[str, None] = {}
-    merges: list[Merge] = []
-    between: dict[str, None] = {}
-    rescored: list[str] = []
-
-    def bpe(token: str) -> None:
-        """Make a token; raises :class:`ValueError` with the reason why it cannot be."""
-        if unspelt := sorted({letter for letter in token if letter not in base.ids}):
-            raise ValueError(
-                f"the base has no token for {' '.join(unspelt)}; learn tokens from text that has it"
-            )
-        pieces, _ = merge_pieces(token, ranks)
-        pairs = [] if whole_words and len(pieces) > 2 else rarest_tree(pieces, base.ids)
-        inner = ["".join(pair) for pair in pairs[:-1] if pair not in ranks]
-        if inner and not steps:
-            raise ValueError(f"it needs steps: {' '.join(inner)}")
-        new = [pair for pair in dict.fromkeys(pairs) if pair not in ranks]
-        ranks.update((pair, len(ranks) + place) for place, pair in enumerate(new))
-        if not whole_words and merge_pieces(token, ranks)[0] != [token]:
-            for pair in new:
-                del ranks[pair]
-            raise ValueError(f"its pieces repeat, and merges join others of them: {pieces}")
-        merges.extend(new)
-        fresh = [joined for joined in inner if joined not in base.ids and joined not in tokens]
-        between.update(dict.fromkeys(fresh))
-        tokens.update(dict.fromkeys(fresh))
-
-    def make(token: str) -> bool:
-        """Return whether the token is made here, and not a token of the base or a word before."""
-        pieces = [piece.value for piece in tokenize(token)]
-        if token in protected or (token in base.ids and pieces == [token]):
-            return False
-        if token in tokens and token not in between:
-            return False
-        if base.model == "BPE":
-            bpe(token)
-        else:
-            rescored.append(token)
-        between.pop(token, None)
-        if token not in base.ids:
-            tokens[token] = None
-        return True
-
+    making = _Making(base, steps)
     listed = []
     for word in words:
-        record = {"word": word.text, "became": "exists", "tokens": []}
-        if word.like or word.description:
-            record |= {"like": word.like} if word.like else {"description": word.description}
+        became, tokens, reasons = "exists", [], []
         try:
-            reasons = []
-            for token in spellings(base, word.text):
-                try:
-                    if make(token):
-                        record["became"] = "added"
-                    record["tokens"].append(token)
-                except ValueError as error:
-                    reasons.append(str(error))
-            if not record["tokens"]:
-                raise ValueError(reasons[0])
+            spelt = spellings(base, word.text)
         except ValueError as error:
-            record |= {"became": "impossible", "reason": str(error)}
-        listed.append(record)
-    scores = new_scores(base.scores, {}, NO_TEXT, rescored) if base.model == "Unigram" else {}
-    grown = base.plus(tokens, merges, scores)
-    added = AddedWords(grown, list(tokens), list(between), listed)
+            spelt, reasons = [], [str(error)]
+        for token in spelt:
+            try:
+                became = "added" if making.token(token) else became
+                tokens.append(token)
+            except ValueError as error:
+                reasons.append(str(error))
+        record: dict[str, Any] = {"word": word.text, "became": became, "tokens": tokens}
+        if not tokens:
+            record |= {"became": "impossible", "reason": reasons[0]}
+        starts = {"like": word.like, "description": word.description}
+        listed.append(record | {key: start for key, start in starts.items() if start})
+    scores = (
+        new_scores(base.scores, {}, NO_TEXT, making.rescored) if base.model == "Unigram" else {}
+    )
+    grown = base.plus(making.tokens, making.merges, scores)
+    steps_made = [token for token in making.tokens if token in making.between]
+    added = AddedWords(grown, list(making.tokens), steps_made, listed)
     added.check(grown)
     return added

@@ -119,15 +119,13 @@ class ExtendOptions(ChangeOptions, WordOptions):
             alone = [key for key in ("corpora", "donor") if key in inputs]
             alone += [key for key in ("limit_bytes",) if self._states(key)]
             return f"{alone[0]} needs one of {', '.join(SIZES)}" if alone else None
-        if "words" not in inputs and not self.word_steps:
-            return "word_steps needs words"
         if not sized:
             return f"exactly one of {', '.join(SIZES)} must be given, received none"
         if "corpora" not in inputs:
             return "needs corpora, from which tokens are learned, or words alone"
         if self.add == "all" and "donor" not in inputs:
             return "add: all needs a donor; without one give a number"
-        return super().conflict(inputs)
+        return super().conflict(inputs) or WordOptions.conflict(self, inputs)
 
 
 def wanted(options: Any, base_size: int, words: int = 0) -> int | None:
@@ -165,7 +163,7 @@ def build(inputs: BuildInputs, options: Any) -> Built:
         words = add_words(change.base, read_words(path), steps=options.word_steps)
         facts["words"] = words.facts(path)
         if change.corpus.words:
-            facts["words"]["lines"] = _lines_without(words, inputs, change.base.backend)
+            facts["words"]["lines"] = _lines_without(words, inputs, base.backend_tokenizer)
     grown = words.vocabulary if words else change.base
     expansion = change.expand(
         grown, wanted(options, len(change.base), len(grown) - len(change.base))
