@@ -18,7 +18,7 @@ from revocab.io import read_json
 from revocab.models.folder import ModelFolder
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 
-METHODS = ("fvt", "mean", "random", "vocadt", "asymmetric", "clp", "sava")
+METHODS = ("fvt", "mean", "random", "vocadt", "asymmetric", "clp", "projection")
 
 
 def rows_of(inputs, name, **options):

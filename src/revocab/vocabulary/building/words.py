@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -86,8 +87,8 @@ def read_words(path: Path) -> list[Word]:
             problems.append(f"{where}: no word before the tab; allowed is WORD<TAB>DESCRIPTION")
         elif len(starts) > 1:
             problems.append(f"{where}: {len(starts)} tabs; allowed is one, after the word {text!r}")
-        elif not line.replace("\t", "").isprintable():
-            problems.append(f"{where}: {line!r} has characters that cannot be printed")
+        elif any(unicodedata.category(letter) == "Cc" for letter in line.replace("\t", "")):
+            problems.append(f"{where}: {line!r} has control characters; leave them out")
         elif likes and not like:
             problems.append(f"{where}: no source token after '{LIKE}'; name one, as in '={text}'")
         else:
@@ -116,7 +117,7 @@ def spellings(base: EditableVocabulary, text: str) -> list[str]:
     held = [token["content"] for token in base.state["added_tokens"] if token["content"] in text]
     if held and text not in held:
         raise ValueError(f"{held[0]!r} in it is cut out of every text")
-    bare = held[:1] or cut(text)
+    bare = [text] if held else cut(text)
     if base.style == "byte_level" and not held:
         tokens = [pieces[0] for pieces in (bare, cut(" " + text)) if len(pieces) == 1]
     else:
@@ -302,7 +303,7 @@ def add_words(base: EditableVocabulary, words: Iterable[Word], *, steps: bool) -
         new_scores(base.scores, {}, NO_TEXT, making.rescored) if base.model == "Unigram" else {}
     )
     grown = base.plus(making.tokens, making.merges, scores)
-    steps_made = [token for token in making.tokens if token in making.between]
-    added = AddedWords(grown, list(making.tokens), steps_made, listed)
+    between = [token for token in making.tokens if token in making.between]
+    added = AddedWords(grown, list(making.tokens), between, listed)
     added.check(grown)
     return added

@@ -163,7 +163,7 @@ def build(inputs: BuildInputs, options: Any) -> Built:
         words = add_words(change.base, read_words(path), steps=options.word_steps)
         facts["words"] = words.facts(path)
         if change.corpus.words:
-            facts["words"]["lines"] = _lines_without(words, inputs, base.backend_tokenizer)
+            facts["words"]["lines"] = _lines_without(words, change)
     grown = words.vocabulary if words else change.base
     expansion = change.expand(
         grown, wanted(options, len(change.base), len(grown) - len(change.base))
@@ -185,14 +185,15 @@ def build(inputs: BuildInputs, options: Any) -> Built:
     return replace(built, facts=built.facts | facts, words=listed)
 
 
-def _lines_without(words: AddedWords, inputs: BuildInputs, before: Tokenizer) -> dict[str, Any]:
+def _lines_without(words: AddedWords, change: Change) -> dict[str, Any]:
     """Return what the words' tokens change in lines that hold none of the words, by corpus."""
+    before = change.base.base.backend_tokenizer
     return {
         part.corpus: compare_lines(
             before, {"words": words.vocabulary.backend},
             words.texts_without(training_texts([part], {part.corpus: COMPARED_BYTES // 4})),
         )
-        for part in inputs.mixtures["corpora"]
+        for part in change.corpus.mixture
     }  # fmt: skip
 
 
