@@ -84,6 +84,14 @@ def test_weights_that_adapters_start_from_make_the_same_rows(name):
 
 
 @pytest.fixture
+def words(toys):
+    """Return three words of the toys' letters, which the source splits."""
+    vocabulary = load_tokenizer(toys / "source-tokenizer").get_vocab()
+    letters = sorted(token for token in vocabulary if len(token) == 1 and token.isalpha())
+    return ["".join(order) for order in (letters, letters[::-1], letters[::2] + letters[1::2])]
+
+
+@pytest.fixture
 def grown(toys, tmp_path):
     """Return what builds the toys' source tokenizer with words of a list."""
 
@@ -103,16 +111,17 @@ def start(toys, folder, out, source="untied", **options):
 
 
 @pytest.mark.parametrize("source", ["untied", "tied"])
-def test_a_model_whose_words_start_as_the_list_says(toys, grown, tmp_path, source):
+def test_a_model_whose_words_start_as_the_list_says(toys, words, grown, tmp_path, source):
     tokenizer = load_tokenizer(toys / "source-tokenizer")
     single = next(
         token.removeprefix("Ġ").removeprefix("▁") for token in tokenizer.get_vocab()
         if token[:1] in "Ġ▁" and token[1:].isalpha() and token[1:] in tokenizer.get_vocab()
     )  # fmt: skip
-    folder = grown(f"zebrazuq\t={single}", "quaggazuq\ta small house", "plainzuq")
+    folder = grown(f"{words[0]}\t={single}", f"{words[1]}\ta small house", words[2])
     out = start(toys, folder, tmp_path / "out", source)
-    plain = start(toys, folder, tmp_path / "plain", source, words=False)
-    words = read_json(folder / "words.json")["words"]
+    plain = start(toys, folder, tmp_path / "plain", source, options={"words": False})
+    listed = read_json(folder / "words.json")["words"]
+    assert all(word["tokens"] for word in listed)
     described = tokenizer("a small house", add_special_tokens=False)["input_ids"]
     before, after, other = ModelFolder(toys / source), ModelFolder(out), ModelFolder(plain)
     assert list(after.vocabulary_tensors) == (
@@ -124,23 +133,23 @@ def test_a_model_whose_words_start_as_the_list_says(toys, grown, tmp_path, sourc
             after.matrix(which, len(load_tokenizer(folder))),
         )
         fvt = other.matrix(which, len(load_tokenizer(folder)))
-        for token in words[0]["tokens"]:
+        for token in listed[0]["tokens"]:
             spelt = f" {single}" if token["token"][0] in "Ġ▁" else single
             ids = tokenizer(spelt, add_special_tokens=False)["input_ids"]
             assert torch.equal(new[token["id"]], old[ids[-1]]) and len(ids) == 1
-        for token in words[1]["tokens"]:
+        for token in listed[1]["tokens"]:
             assert torch.allclose(
                 new[token["id"]].float(), old[described].float().mean(0), atol=1e-2
             )
-        for token in words[2]["tokens"]:
+        for token in listed[2]["tokens"]:
             assert torch.equal(new[token["id"]], fvt[token["id"]])
-        assert not torch.equal(new[words[0]["tokens"][0]["id"]], fvt[words[0]["tokens"][0]["id"]])
+        assert not torch.equal(new[listed[0]["tokens"][0]["id"]], fvt[listed[0]["tokens"][0]["id"]])
     with np.load(out / "source_weights.npz") as arrays:
         assert arrays["input.source_rows"] == len(tokenizer)
 
 
-def test_a_start_that_the_source_lacks_is_named(toys, grown, tmp_path):
-    folder = grown("zebrazuq\t=notatokenatall", "quaggazuq\t=neitherisit", "plainzuq\ta house")
+def test_a_start_that_the_source_lacks_is_named(toys, words, grown, tmp_path):
+    folder = grown(f"{words[0]}\t=zzzz", f"{words[1]}\t=not here", f"{words[2]}\ta house")
     with pytest.raises(RevocabError) as refused:
         start(toys, folder, tmp_path / "out")
     assert len(refused.value.problems) == 2

@@ -35,7 +35,7 @@ def source_rows_of(
         return ids(word["description"])
     spaced, bare = ids(f" {like}"), ids(like)
     for written in (spaced, bare) if token.startswith(b" ") else (bare, spaced):
-        if len(written) == 1:
+        if len(written) == 1 and written != [source.unk_token_id]:
             return written
     number = source.get_vocab().get(like)  # as the vocabulary spells it
     return [] if number is None else [number]
