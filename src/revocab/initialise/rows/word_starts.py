@@ -6,7 +6,7 @@ Suffixes: M missing tokens, W those of them that are such words, D the width of 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,27 +17,28 @@ from revocab.initialise.method import MethodInputs
 from revocab.initialise.rows.source_weights import SourceWeights, mean_weights
 from revocab.io import read_json
 from revocab.vocabulary.building.construction import WORDS
+from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary
 
 
 def source_rows_of(
-    source: PreTrainedTokenizerFast, word: dict[str, Any], token: bytes
+    source: PreTrainedTokenizerFast,
+    by_data: Mapping[bytes, int],
+    word: dict[str, Any],
+    token: bytes,
 ) -> list[int]:
     """Return the ids that a word's token starts from; none where the source has no such token.
 
     A token that ``like`` names is meant with a space before it if the word's token has one, as far
-    as the source has both.
+    as the source has both; or it is as the vocabulary spells it. ``by_data`` has the source's
+    tokens by the bytes that they stand for.
     """
-
-    def ids(text: str) -> list[int]:
-        return list(source(text, add_special_tokens=False)["input_ids"])
-
     if (like := word.get("like")) is None:
-        return ids(word["description"])
-    spaced, bare = ids(f" {like}"), ids(like)
-    for written in (spaced, bare) if token.startswith(b" ") else (bare, spaced):
-        if len(written) == 1 and written != [source.unk_token_id]:
-            return written
-    number = source.get_vocab().get(like)  # as the vocabulary spells it
+        return list(source(word["description"], add_special_tokens=False)["input_ids"])
+    forms = [b" " + like.encode(), like.encode()]
+    rows = [by_data[form] for form in forms if form in by_data]
+    if rows:
+        return [rows[0] if token.startswith(b" ") else rows[-1]]
+    number = source.get_vocab().get(like)
     return [] if number is None else [number]
 
 
@@ -51,13 +52,17 @@ def read_word_starts(
     """
     if not (folder / WORDS).is_file():
         return {}
+    by_data: dict[bytes, int] = {}
+    for number, known in enumerate(canonical_vocabulary(source)):
+        if known.kind not in ("special", "byte"):
+            by_data.setdefault(known.data, number)
     starts: dict[int, list[int]] = {}
     problems = []
     for word in read_json(folder / WORDS)["words"]:
         if "like" not in word and "description" not in word:
             continue
         for token in word["tokens"]:
-            rows = source_rows_of(source, word, text_of(token["id"]))
+            rows = source_rows_of(source, by_data, word, text_of(token["id"]))
             if rows:
                 starts[token["id"]] = rows
         if any(token["id"] not in starts for token in word["tokens"]):
