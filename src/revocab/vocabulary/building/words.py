@@ -189,23 +189,24 @@ class AddedWords:
         ]
 
     def check(self, vocabulary: EditableVocabulary) -> None:
-        """Raise :class:`RevocabError` for a word that text is not cut into, at a text's start or
-        after another word.
+        """Raise :class:`RevocabError` for a word that text is not cut into: as a whole, and at a
+        text's start or after another word.
         """
         encode, tokenize = vocabulary.backend.encode, vocabulary.backend.model.tokenize
-        wrong = []
+        new = set(self.tokens)
+        wrong: dict[str, None] = {}
         for word in self.words:
-            ids = {vocabulary.ids[token] for token in word["tokens"]}
-            ends = [encode(before + word["word"], add_special_tokens=False).ids[-1]
-                    for before in ("", "a ")]  # fmt: skip
-            own = [token for token in word["tokens"] if token in self.tokens]
-            split = any([piece.value for piece in tokenize(token)] != [token] for token in own)
-            if split or (ids and not ids & set(ends)):
-                wrong.append(word["word"])
+            for token in new.intersection(word["tokens"]):
+                before = "a " if vocabulary.text(token).startswith(b" ") else ""
+                # SentencePiece has the word without the space only inside of others.
+                text = before + word["word"] if before or vocabulary.style == "byte_level" else ""
+                end = encode(text, add_special_tokens=False).tokens[-1:] if text else [token]
+                if [piece.value for piece in tokenize(token)] != [token] or end != [token]:
+                    wrong[word["word"]] = None
         if wrong:
             raise RevocabError(
                 f"{vocabulary.base.name_or_path}: text is not cut into {len(wrong)} words of"
-                f" the list, such as {wrong[:5]}; leave them out"
+                f" the list, such as {[*wrong][:5]}; leave them out"
             )
 
     def texts_without(self, texts: Iterable[str]) -> Iterator[str]:
@@ -296,7 +297,9 @@ def add_words(base: EditableVocabulary, words: Iterable[Word], *, steps: bool) -
                 reasons.append(str(error))
         record: dict[str, Any] = {"word": word.text, "became": became, "tokens": tokens}
         if not tokens:
-            record |= {"became": "impossible", "reason": reasons[0]}
+            record["became"] = "impossible"
+        if reasons:
+            record["reason"] = reasons[0]
         starts = {"like": word.like, "description": word.description}
         listed.append(record | {key: start for key, start in starts.items() if start})
     scores = (
