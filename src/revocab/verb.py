@@ -68,7 +68,8 @@ class Verb:
     def __call__(self, words: Sequence[str]) -> str | None:
         """Do what the words of a person say, and return what the terminal shows."""
         arguments = dict(read_by_hand(self, f"revocab {self.name}", words).arguments)
-        if "words" in inspect.signature(self.function).parameters:
+        parameters = inspect.signature(self.function).parameters
+        if "words" in parameters and "words" not in self.model.model_fields:
             arguments["words"] = words
         return self.function(**arguments)
 
@@ -83,7 +84,7 @@ class Verb:
         fields: dict[str, Any] = {}
         for name, parameter in inspect.signature(self.function).parameters.items():
             hint, default = hints[name], parameter.default
-            if name == "words":  # the command line itself
+            if hint == Sequence[str]:  # the command line itself
                 continue
             if default is parameter.empty:
                 default = Field(default_factory=hint) if has_defaults(hint) else ...

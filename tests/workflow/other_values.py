@@ -29,7 +29,7 @@ BY_NAME: dict[str, Any] = {
     "world": "parallel.test", "path": "items/other.jsonl", "vectors": "vectors/two.txt",
     "templates": "items", "labels": ["From", "To"], "between_shots": "\n###\n",
     "steps": ["first", "last", 0], "paper_values": "corrected", "data_root": "elsewhere",
-    "scripts": ["Latin"],
+    "scripts": ["Latin"], "words": "models/two/config.json",
 }  # fmt: skip
 TEXT = "evaluation.generation.tasks"
 HUBS = ("corpora.web.source", f"{TEXT}.hub.pool", f"{TEXT}.hub.test", "fertility.parallel.source")
@@ -94,6 +94,13 @@ BY_HAND: dict[str, Changes] = {
             f"tokenizers.{name}.{way}.corpora.en": 0.1,
         }
         for name, way in (("optimised", "optimise"), ("replaced", "replace"))
+    },
+    **{
+        f"tokenizers.*.{way}.word_steps": {
+            f"tokenizers.{name}.{way}.word_steps": False,
+            f"tokenizers.{name}.{way}.words": "models/two/config.json",
+        }
+        for name, way in (("extended", "extend"), ("target", "train"))
     },
     "runs.*.methods.*.method": {"runs.main.methods.fvt.method": "mean"},
     "runs.*.methods.*.mixture": {"runs.main.methods.fvt.mixture": "even"},

@@ -9,6 +9,7 @@ rule build_tokenizer:
         donor=lambda w: LAYOUT.construction_files(w.tokenizer, "donor"),
         chat=lambda w: LAYOUT.construction_files(w.tokenizer, "chat"),
         template=lambda w: LAYOUT.construction_files(w.tokenizer, "template"),
+        words=lambda w: LAYOUT.construction_files(w.tokenizer, "words"),
     output:
         manifest(PATHS.tokenizer("{tokenizer}")),
     log:
@@ -27,7 +28,7 @@ rule build_tokenizer:
         "{params.python:q} -m revocab build_tokenizer --corpora {input.corpora:q}"
         " --count-corpora {input.count_corpora:q} --base {input.base:q} --donor {input.donor:q}"
         " --chat {input.chat:q} --template {input.template:q} --path {params.path:q}"
-        " --out {output:q}"
+        " --words {input.words:q} --out {output:q}"
         " --options {params.options:q} --job {params.job:q} 2> {log:q}"
         f"  # {code_of('build_tokenizer')}"
 

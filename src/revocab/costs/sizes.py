@@ -18,6 +18,7 @@ from revocab.models.change import ModelReference
 from revocab.models.changes.blocks import ADDED_BLOCKS, LAYERS
 from revocab.models.parameters import config_keys
 from revocab.vocabulary.building.constructions.optimise import number_kept
+from revocab.vocabulary.building.words import read_words
 
 Config = Mapping[str, Any]
 
@@ -65,8 +66,11 @@ class Sizes:
         if kind == "optimise":
             kept = number_kept(options.keep, base)
             new = {None: base - kept, "kept": 0}.get(size, size)
-        elif kind == "extend" and add is None:
-            new = round(options.add_share * base)
+        elif kind == "extend":
+            new = add if add is not None else round((options.add_share or 0) * base)
+            if options.words:
+                kept += 2 * len(read_words(Path(options.words)))
+                self.assumed[f"tokenizers.{tokenizer}"] = "counted with two tokens for each word"
         elif kind in ("replace", "adopt"):
             new = 0
         elif kind == "trim":

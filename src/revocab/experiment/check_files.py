@@ -15,10 +15,11 @@ from revocab.experiment.moved import moved
 from revocab.experiment.schema import Experiment, Source
 from revocab.models.folder import check_model_folder
 from revocab.training.chat.template import read_template
+from revocab.vocabulary.building.words import read_words
 from revocab.vocabulary.tokenizers.load import tokenizer_file
 
 #: What a path must name.
-What = Literal["text", "pattern", "file", "folder", "model", "tokenizer"]
+What = Literal["text", "pattern", "file", "folder", "model", "tokenizer", "words"]
 
 
 def sources(experiment: Experiment) -> Iterator[tuple[str, Source]]:
@@ -55,6 +56,10 @@ def local_paths(experiment: Experiment) -> Iterator[tuple[str, str, What]]:
     named += [(f"models.{name}.path", one.path, "model") for name, one in experiment.models.items()]
     tokenizers = experiment.tokenizers.items()
     named += [(f"tokenizers.{name}.path", one.path, "tokenizer") for name, one in tokenizers]
+    for name, tokenizer in tokenizers:
+        built, options = tokenizer.construction()
+        lists = options.named(options.lists)
+        named += [(f"tokenizers.{name}.{built}.{option}", path, "words") for option, path in lists]
     yield from ((key, path, what) for key, path, what in named if path)
 
 
@@ -74,8 +79,10 @@ def check_place(path: str, what: What) -> None:
         raise RevocabError(
             f"{path}: holds no tokenizer.json and no .tiktoken file; name a tokenizer's folder"
         )
-    elif what == "file" and not Path(path).is_file():
+    elif what in ("file", "words") and not Path(path).is_file():
         raise RevocabError(f"{path}: a folder, not a file; name the file")
+    elif what == "words":
+        read_words(Path(path))
     elif what == "folder" and not Path(path).is_dir():
         raise RevocabError(f"{path}: a file, not a folder; name the folder that holds it")
 

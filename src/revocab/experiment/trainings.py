@@ -133,6 +133,7 @@ class Trainings:
             (chosen.tokenizers, lambda name: self.tokenizers([name])),
             (chosen.templates, self.chat_template),
             (chosen.folders, lambda folder: [folder]),
+            (chosen.lists, lambda file: [file]),
         ):
             if key in (named := dict(chosen.named(keys))):
                 return files(named[key])

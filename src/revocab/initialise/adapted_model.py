@@ -24,6 +24,7 @@ from revocab.initialise.rows.source_weights import (
     write_new_rows,
     write_source_weights,
 )
+from revocab.initialise.rows.word_starts import weights_with_words
 from revocab.initialise.target_matrix import fill, new_tables, shared_tables
 from revocab.io import write_json, write_text
 from revocab.languages import language_label
@@ -86,7 +87,8 @@ def initialise_matrices(material: Material, say: Say) -> NewMatrices:
         inputs = material.method_inputs(which, source_VD)
         matrix_VD = new.matrices[which] = fill(source_VD, inputs, method, job)
         if method.source_weights is not None:
-            new.source_weights[which] = with_shared(method.source_weights(inputs, job), inputs)
+            weights = weights_with_words(inputs, method.source_weights(inputs, job))
+            new.source_weights[which] = with_shared(weights, inputs)
         statistics = diagnostics(name, source_VD, matrix_VD, inputs, method.copies_overlap)
         new.described[which] = {**statistics, "method": inputs.notes}
         return replace(inputs, source_VD=source_VD)

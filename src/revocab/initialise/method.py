@@ -16,7 +16,7 @@ from revocab.closed import Closed, OneLine
 from revocab.errors import RevocabError
 from revocab.extensions import found_in
 from revocab.heavy_types import Tensor
-from revocab.limits import Size
+from revocab.limits import NotNegative, Size
 
 if TYPE_CHECKING:
     import torch
@@ -42,6 +42,17 @@ class RowsOptions(MethodOptions):
         exclude_if=lambda name: name is None,
         description="the method that fills further tensors with a row per token, such as embeddings"
         " per layer; default: this one where it can, else fvt",
+    )
+    words: bool = Field(
+        default=True,
+        exclude_if=lambda value: value,
+        description="rows of words of a list start from the source token or the description that"
+        " the list gives them; false: from this method, like others",
+    )
+    words_noise: NotNegative = Field(
+        default=0.0,
+        exclude_if=lambda value: not value,
+        description="seeded normal noise on these rows, as a share of the source rows' deviation",
     )
 
 
@@ -102,6 +113,8 @@ class MethodInputs:
     helper_known_V: Tensor | None = None
     #: What methods with an ``auxiliary`` option read in the place of ``helper_VD``; none: that.
     auxiliary: Auxiliary | None = None
+    #: Missing target tokens that are words of a list, and the source rows that each starts from.
+    word_starts: Mapping[int, list[int]] = field(default_factory=dict)
     #: Rows of another run, for methods that ask for one.
     donor: DonorRows | None = None
     #: Target ids of tokens that are special or added in source and target (int64).

@@ -18,6 +18,7 @@ from revocab.initialise.method import Method, MethodInputs, MethodOptions
 from revocab.initialise.options import table_method
 from revocab.initialise.rows.alignment import map_rows
 from revocab.initialise.rows.means import TOKENS_WITHOUT_AUXILIARY, column_mean, piece_means
+from revocab.initialise.rows.word_starts import rows_with_words
 from revocab.models.findings import broken_rows
 from revocab.models.folder import ModelFolder, Which
 from revocab.models.token_rows import is_per_layer
@@ -31,8 +32,12 @@ def new_rows(inputs: MethodInputs, method: Method, options: MethodOptions) -> Te
     """Return the method's rows, with those of tokens that the helper or the vectors lack.
 
     Unless the method fills those in its own way, it sees no token that the helper lacks: new ones
-    get the mean of their source pieces, and are counted in the notes.
+    get the mean of their source pieces, and are counted in the notes. Nor does it see words of a
+    list that start from what the list says.
     """
+    if inputs.word_starts:
+        noise = getattr(options, "words_noise", 0.0)
+        return rows_with_words(inputs, noise, lambda rest: new_rows(rest, method, options))
     known_V, lacking = inputs.helper_known_V, "tokens_without_helper_row"
     if inputs.auxiliary is not None:
         known_V, lacking = inputs.auxiliary.target_VA.any(dim=1), TOKENS_WITHOUT_AUXILIARY

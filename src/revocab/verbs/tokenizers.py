@@ -31,6 +31,11 @@ def build_tokenizer(
         "tokenizer folder of an instruction-tuned model, for its chat tokens", default=None
     ),
     template: Path | None = chat_template_field(),
+    words: Path | None = Field(
+        default=None,
+        description="file with words that become tokens, one a line; after a tab, where its row"
+        " starts from: =TOKEN of the source, or a description",
+    ),
     options: TokenizerJob,
     out: Path,
 ) -> str:
@@ -39,6 +44,7 @@ def build_tokenizer(
 
     mixtures = {"corpora": corpora, "count_corpora": count_corpora}
     folders = {"path": path, "base": base, "donor": donor, "chat": chat, "template": template}
+    folders["words"] = words
     manifest = build_from_folders(
         options,
         {name: texts for name, texts in mixtures.items() if texts},
@@ -46,6 +52,11 @@ def build_tokenizer(
         out,
     )
     added = f", {manifest['added']:,} of them new" if "added" in manifest else ""
+    if counts := manifest.get("words"):
+        added += (
+            f"; words: {counts['added']:,} added, {counts['exists']:,} were tokens,"
+            f" {counts['impossible']:,} cannot be (see {out}/words.json)"
+        )
     return (
         f"{out}: {manifest['vocabulary_size']:,} tokens{added}\n"
         f"next: revocab intersect --source OLD --target {out} says what two tokenizers share"

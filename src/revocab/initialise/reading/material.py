@@ -22,10 +22,12 @@ from revocab.initialise.reading.helper import (
 from revocab.initialise.reading.token_vectors import load_token_vectors
 from revocab.initialise.reading.vocabularies import MissingPieces, Vocabularies
 from revocab.initialise.rows.means import reads_auxiliary
+from revocab.initialise.rows.word_starts import read_word_starts
 from revocab.models.folder import ModelFolder, Which, check_tokenizer_folder
 from revocab.models.load import check_model
 from revocab.models.token_rows import further_tables, is_per_layer
 from revocab.progress import Say
+from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,21 @@ class Material:
     def coverage(self) -> Coverage | None:
         return self.helper.coverage(self.vocabularies.intersection) if self.helper else None
 
+    @cached_property
+    def word_starts(self) -> dict[int, list[int]]:
+        """Return the source rows that words of a list start from; none of a method that does not
+        copy shared rows or carries another run's.
+        """
+        method, both = self.method, self.vocabularies
+        if not getattr(self.job, "words", False) or not method.copies_overlap or method.needs_donor:
+            return {}
+        tokens = canonical_vocabulary(both.target_tokenizer)
+        target = self.inputs.target_tokenizer
+        assert target is not None  # InitInputs.check
+        starts = read_word_starts(target, both.source_tokenizer, lambda token: tokens[token].data)
+        missing = set(both.intersection.missing.tolist())
+        return {token: rows for token, rows in starts.items() if token in missing}
+
     def method_inputs(self, which: Which, source_VD: Tensor) -> MethodInputs:
         more: dict[str, Any] = {"auxiliary": self.auxiliary}
         if self.helper is not None:
@@ -111,6 +128,7 @@ class Material:
         if self.donor is not None:
             more["donor"] = self.donor.rows(which)
             more["kept_N"] = special_in_both(self.vocabularies)
+        more["word_starts"] = self.word_starts
         more |= {"matrix": which, "tied": self.source.tied, "seed": self.job.seed}
         return make_inputs(source_VD, self.vocabularies, device=self.device, **more)
 

@@ -49,6 +49,11 @@ INPUTS: dict[str, tuple[Any, str]] = {
         "a chat template: a Jinja file that marks answers, or the name of one of the package",
     ),
     "path": (str, "folder or file"),
+    "words": (
+        OneLine,
+        "file with words that become tokens, one a line; after a tab, where its row starts from:"
+        " =TOKEN of the source, or a description",
+    ),
 }
 #: How a job calls the shares of its corpora, which have a folder each.
 SHARES = {"corpora": "shares", "count_corpora": "count_shares"}
@@ -58,19 +63,21 @@ class ConstructionOptions(Closed):
     """Base of a construction's options.
 
     What it is built of beside is named by an experiment file and given to a command: corpora with
-    their shares of bytes (``mixtures``), other ``tokenizers``, a path (``folders``), and a chat
-    template, a file or a name (``templates``). It cannot do without those that it ``needs``.
+    their shares of bytes (``mixtures``), other ``tokenizers``, a path (``folders``), a chat
+    template, a file or a name (``templates``), and a file with words (``lists``). It cannot do
+    without those that it ``needs``.
     """
 
     mixtures: ClassVar[tuple[str, ...]] = ()
     tokenizers: ClassVar[tuple[str, ...]] = ()
     folders: ClassVar[tuple[str, ...]] = ()
     templates: ClassVar[tuple[str, ...]] = ()
+    lists: ClassVar[tuple[str, ...]] = ()
     needs: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def inputs(cls) -> tuple[str, ...]:
-        return (*cls.mixtures, *cls.tokenizers, *cls.folders, *cls.templates)
+        return (*cls.mixtures, *cls.tokenizers, *cls.folders, *cls.templates, *cls.lists)
 
     def conflict(self, inputs: Collection[str]) -> str | None:
         """Return why the options do not go with the inputs that are given; None where they do."""
@@ -148,6 +155,8 @@ class Built:
     facts: dict[str, Any]
     #: Written beside the tokenizer as ``changes.json``: tokens added and dropped.
     changes: dict[str, Any] | None = None
+    #: Written beside it as ``words.json``: what became of the words of a list.
+    words: list[dict[str, Any]] | None = None
 
 
 @dataclass(frozen=True)
@@ -203,6 +212,8 @@ def constructions() -> dict[str, Construction]:
     return found_in(package, "CONSTRUCTION")
 
 
+#: What became of the words of a list, and where their rows start from.
+WORDS = "words.json"
 #: What the folder claims to be.
 KIND = "tokenizer"
 #: Text that shows whether a saved tokenizer is the one that was built.
@@ -214,6 +225,7 @@ def save_tokenizer(
     manifest: dict[str, Any],
     out: str | Path,
     changes: dict[str, Any] | None = None,
+    words: list[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
     import tokenizers
     import transformers
@@ -228,6 +240,8 @@ def save_tokenizer(
             )
         if changes is not None:
             write_json(folder / "changes.json", changes)
+        if words is not None:
+            write_json(folder / WORDS, {"words": words})
         manifest = {
             "vocabulary_size": len(again),
             **manifest,
@@ -269,7 +283,7 @@ def build_tokenizer(job: TokenizerJob, inputs: BuildInputs, out: str | Path) -> 
     OutputFolder(Path(out), KIND, [*corpora, *files])
     built = construction.build(inputs, job)
     manifest = {"construction": construction.name, **built.facts}
-    return save_tokenizer(built.tokenizer, manifest, out, built.changes)
+    return save_tokenizer(built.tokenizer, manifest, out, built.changes, built.words)
 
 
 def build_from_folders(

@@ -221,7 +221,9 @@ class Change:
     @classmethod
     def read(cls, inputs: BuildInputs, options: Any) -> Change:
         base = EditableVocabulary.read(inputs.tokenizers["base"])
-        corpus = ExpansionCorpus.read(base, inputs.mixtures["corpora"], options.limit_bytes)
+        corpus = ExpansionCorpus([], {}, Counter())  # words of a list need none
+        if mixture := inputs.mixtures.get("corpora"):
+            corpus = ExpansionCorpus.read(base, mixture, options.limit_bytes)
         counted = corpus
         if "count_corpora" in inputs.mixtures:
             counted = ExpansionCorpus.read(

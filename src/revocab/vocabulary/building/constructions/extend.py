@@ -8,9 +8,10 @@ between the ends of two old ones.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -20,11 +21,13 @@ from revocab.heavy_types import PreTrainedTokenizerFast, Tokenizer
 from revocab.limits import Positive, Size
 from revocab.vocabulary.building.construction import BuildInputs, Built, ChangeOptions, Construction
 from revocab.vocabulary.building.editable import EditableVocabulary
-from revocab.vocabulary.building.expansion import Change
-from revocab.vocabulary.building.training_text import training_texts
+from revocab.vocabulary.building.expansion import Change, Expansion, new_scores
+from revocab.vocabulary.building.training_text import cut_pretokens, training_texts
+from revocab.vocabulary.building.words import AddedWords, WordOptions, add_words, read_words
 from revocab.vocabulary.tokenizers.encoding import encode_batches
 from revocab.vocabulary.tokenizers.splitter import Repair, repair_splitter
 
+SIZES = ("add", "add_share", "size")
 #: So much of each corpus is compared.
 COMPARED_BYTES = 4_000_000
 
@@ -80,8 +83,12 @@ def compare_lines(
     return {"lines": lines, "tokens": tokens, **numbers}
 
 
-class ExtendOptions(ChangeOptions):
-    """How many new tokens: exactly one of ``add``, ``add_share``, ``size``."""
+class ExtendOptions(ChangeOptions, WordOptions):
+    """Which new tokens: words of a list, and so many that are learned or a donor's; of these
+    exactly one of ``add``, ``add_share``, ``size``.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("base",)
 
     add: Size | Literal["all"] | None = Field(
         default=None,
@@ -101,25 +108,41 @@ class ExtendOptions(ChangeOptions):
 
     @model_validator(mode="after")
     def _one_number(self) -> ExtendOptions:
-        return exactly_one(self, ("add", "add_share", "size"))
+        return exactly_one(self, SIZES) if any(map(self._states, SIZES)) else self
+
+    def _states(self, key: str) -> bool:
+        return getattr(self, key) is not None
 
     def conflict(self, inputs: Collection[str]) -> str | None:
+        sized = any(map(self._states, SIZES))
+        if "words" in inputs and not sized:
+            alone = [key for key in ("corpora", "donor") if key in inputs]
+            alone += [key for key in ("limit_bytes",) if self._states(key)]
+            return f"{alone[0]} needs one of {', '.join(SIZES)}" if alone else None
+        if not sized:
+            return f"exactly one of {', '.join(SIZES)} must be given, received none"
+        if "corpora" not in inputs:
+            return "needs corpora, from which tokens are learned, or words alone"
         if self.add == "all" and "donor" not in inputs:
             return "add: all needs a donor; without one give a number"
-        return super().conflict(inputs)
+        return super().conflict(inputs) or WordOptions.conflict(self, inputs)
 
 
-def wanted(options: Any, base_size: int) -> int | None:
+def wanted(options: Any, base_size: int, words: int = 0) -> int | None:
+    """Return how many tokens are learned or a donor's, beside those for words; None: all."""
     if options.add == "all":
         return None
     if options.size is not None:
-        number = options.size - base_size
-        if number < 1:
+        number: int = options.size - base_size - words
+        if number < (0 if words else 1):
+            with_words = f", {base_size + words} with the words" if words else ""
             raise RevocabError(
                 f"construction 'extend', option size = {options.size}: the base has {base_size}"
-                " tokens already; give more, or use replace or optimise"
+                f" tokens already{with_words}; give more, or use replace or optimise"
             )
         return number
+    if options.add is None and options.add_share is None:
+        return 0
     return options.add if options.add is not None else max(1, round(options.add_share * base_size))
 
 
@@ -135,7 +158,20 @@ def build(inputs: BuildInputs, options: Any) -> Built:
         ]
         compared["marks_joined"] = joined
     change = Change.read(inputs, options)
-    built = change.built(change.expand(change.base, wanted(options, len(change.base))), [])
+    words, listed = None, None
+    if path := inputs.places.get("words"):
+        words = add_words(change.base, read_words(path), steps=options.word_steps)
+        facts["words"] = words.facts(path)
+        if change.corpus.words:
+            facts["words"]["lines"] = _lines_without(words, change)
+    grown = words.vocabulary if words else change.base
+    expansion = change.expand(
+        grown, wanted(options, len(change.base), len(grown) - len(change.base))
+    )
+    if words:
+        expansion = _with_words(change, words, expansion)
+        listed = words.listed(expansion.vocabulary.ids)
+    built = change.built(expansion, [])
     if options.join_marks or change.base.model == "Unigram":
         compared["extended"] = built.tokenizer
         backends = {name: tokenizer.backend_tokenizer for name, tokenizer in compared.items()}
@@ -144,14 +180,44 @@ def build(inputs: BuildInputs, options: Any) -> Built:
                 base.backend_tokenizer, backends,
                 training_texts([part], {part.corpus: COMPARED_BYTES}),
             )
-            for part in inputs.mixtures["corpora"]
+            for part in inputs.mixtures.get("corpora", [])
         }  # fmt: skip
-    return replace(built, facts=built.facts | facts)
+    return replace(built, facts=built.facts | facts, words=listed)
+
+
+def _lines_without(words: AddedWords, change: Change) -> dict[str, Any]:
+    """Return what the words' tokens change in lines that hold none of the words, by corpus."""
+    before = change.base.base.backend_tokenizer
+    return {
+        part.corpus: compare_lines(
+            before, {"words": words.vocabulary.backend},
+            words.texts_without(training_texts([part], {part.corpus: COMPARED_BYTES // 4})),
+        )
+        for part in change.corpus.mixture
+    }  # fmt: skip
+
+
+def _with_words(change: Change, words: AddedWords, expansion: Expansion) -> Expansion:
+    """Return what was learned after the words, and the words, as one expansion."""
+    tokens = [*words.tokens, *expansion.tokens]
+    grown = expansion.vocabulary
+    if grown.model == "Unigram" and expansion.tokens:
+        # A learned piece may be the better path through a word: the shortest are scored first.
+        total = change.corpus.words.total()
+        scores = new_scores(change.base.scores, expansion.uses, total, tokens)
+        grown = change.base.plus(tokens, scores={**grown.scores, **scores})
+    words.check(grown)
+    uses = cut_pretokens(grown.backend, change.corpus.words).token_counts()
+    used = Counter({token: uses[token] for token in tokens})
+    return replace(
+        expansion,
+        vocabulary=grown, tokens=tokens, uses=used, steps=[*words.steps, *expansion.steps],
+    )  # fmt: skip
 
 
 CONSTRUCTION = Construction(
     name="extend",
-    summary="the base and new tokens after it; no id changes",
+    summary="the base and new tokens after it, words of a list or learned; no id changes",
     citation="Cui et al. 2023, Efficient and Effective Text Encoding for Chinese LLaMA and Alpaca; "
     "Gosal et al. 2024, Bilingual Adaptation of Monolingual Foundation Models (extend); "
     "Tikhomirov & Chernyshev 2024, Facilitating Large Language Model Russian Adaptation with "

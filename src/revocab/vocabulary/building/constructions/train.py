@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from itertools import islice
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -19,14 +20,15 @@ from revocab.vocabulary.building.construction import (
     BuildInputs,
     Built,
     Construction,
-    ConstructionOptions,
 )
+from revocab.vocabulary.building.editable import EditableVocabulary
 from revocab.vocabulary.building.training_text import (
     batched,
     describe_training_text,
     training_budgets,
     training_texts,
 )
+from revocab.vocabulary.building.words import WordOptions, add_words, read_words
 from revocab.vocabulary.tokenizers import alphabets
 from revocab.vocabulary.tokenizers.alphabets import (
     ALPHABET_SHARE,
@@ -202,7 +204,7 @@ def train_tokenizer(
     )
 
 
-class TrainOptions(ConstructionOptions):
+class TrainOptions(WordOptions):
     """What is trained. Shares are shares of training bytes."""
 
     mixtures: ClassVar[tuple[str, ...]] = ("corpora",)
@@ -257,7 +259,27 @@ def build(inputs: BuildInputs, options: Any) -> Built:
         "limit_bytes": options.limit_bytes,
         "characters": None if characters is None else len(characters),
     }
-    return Built(tokenizer, facts)
+    path, listed = inputs.places.get("words"), None
+    if path:
+        base = EditableVocabulary.read(tokenizer)
+        words = add_words(base, read_words(path), steps=options.word_steps)
+        grown = _cut_to(words.vocabulary, len(base), words.tokens)
+        words.check(grown)
+        tokenizer, listed = grown.tokenizer(), words.listed(grown.ids)
+        facts["words"] = words.facts(path)
+    return Built(tokenizer, facts, words=listed)
+
+
+def _cut_to(vocabulary: EditableVocabulary, size: int, words: list[str]) -> EditableVocabulary:
+    """Return a vocabulary without the tokens learned last that no word is made of."""
+    last = vocabulary.dropping_order({}, stay=set(words))
+    dropped = [*islice(last, len(vocabulary) - size)]
+    if len(vocabulary) - len(dropped) > size:
+        raise RevocabError(
+            f"vocabulary_size {size}: bytes, characters and the words of the list need"
+            f" {len(vocabulary) - len(dropped)} tokens; give at least as many"
+        )
+    return vocabulary.without(dropped).renumbered()
 
 
 CONSTRUCTION = Construction(

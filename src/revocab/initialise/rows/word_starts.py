@@ -1,0 +1,121 @@
+"""Where the rows of words of a list start from: a source token, or the mean of a description.
+
+The list comes with the target tokenizer (``words.json``, :mod:`revocab.vocabulary.building.words`).
+Suffixes: M missing tokens, W those of them that are such words, D the width of a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from revocab.errors import refuse
+from revocab.heavy_types import PreTrainedTokenizerFast, Tensor
+from revocab.initialise.method import MethodInputs
+from revocab.initialise.rows.source_weights import SourceWeights, mean_weights
+from revocab.io import read_json
+from revocab.vocabulary.building.construction import WORDS
+from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary
+
+
+def source_rows_of(
+    source: PreTrainedTokenizerFast,
+    by_data: Mapping[bytes, int],
+    word: dict[str, Any],
+    token: bytes,
+) -> list[int]:
+    """Return the ids that a word's token starts from; none where the source has no such token.
+
+    A token that ``like`` names is meant with a space before it if the word's token has one, as far
+    as the source has both; or it is as the vocabulary spells it. ``by_data`` has the source's
+    tokens by the bytes that they stand for.
+    """
+    if (like := word.get("like")) is None:
+        return list(source(word["description"], add_special_tokens=False)["input_ids"])
+    forms = [b" " + like.encode(), like.encode()]
+    rows = [by_data[form] for form in forms if form in by_data]
+    if rows:
+        return [rows[0] if token.startswith(b" ") else rows[-1]]
+    number = source.get_vocab().get(like)
+    return [] if number is None else [number]
+
+
+def read_word_starts(
+    folder: Path, source: PreTrainedTokenizerFast, text_of: Callable[[int], bytes]
+) -> dict[int, list[int]]:
+    """Return the source rows that words' tokens start from, by target id.
+
+    ``folder`` is the target tokenizer's, ``text_of`` what a target token stands for. Raises
+    :class:`RevocabError` naming every word whose start the source does not have.
+    """
+    if not (folder / WORDS).is_file():
+        return {}
+    by_data: dict[bytes, int] = {}
+    for number, known in enumerate(canonical_vocabulary(source)):
+        if known.kind not in ("special", "byte"):
+            by_data.setdefault(known.data, number)
+    starts: dict[int, list[int]] = {}
+    problems = []
+    for word in read_json(folder / WORDS)["words"]:
+        if "like" not in word and "description" not in word:
+            continue
+        for token in word["tokens"]:
+            rows = source_rows_of(source, by_data, word, text_of(token["id"]))
+            if rows:
+                starts[token["id"]] = rows
+        if any(token["id"] not in starts for token in word["tokens"]):
+            named = word.get("like") or word["description"]
+            problems.append(
+                f"{folder / WORDS}: {word['word']!r} starts from {named!r}, which the source does"
+                " not have as one token; allowed is a token of the source or a description"
+            )
+    refuse(problems)
+    return starts
+
+
+def word_weights(inputs: MethodInputs) -> tuple[Tensor, SourceWeights]:
+    """Return which missing tokens start as words of a list (bool), and the weights of these."""
+    import torch
+
+    missing = inputs.missing_N.tolist()
+    named_M = torch.tensor([token in inputs.word_starts for token in missing], dtype=torch.bool)
+    rows = (mean_weights(inputs.word_starts[t]) for t in missing if t in inputs.word_starts)
+    return named_M, SourceWeights.of(rows, len(inputs.source_VD))
+
+
+def rows_with_words(
+    inputs: MethodInputs, noise: float, rows_of: Callable[[MethodInputs], Tensor]
+) -> Tensor:
+    """Return a row per missing token: of words by their starts, of all others by ``rows_of``."""
+    import torch
+
+    named_M, weights = word_weights(inputs)
+    named_M = named_M.to(inputs.missing_N.device)
+    rest = replace(inputs, missing_N=inputs.missing_N[~named_M], word_starts={})
+    rows_MD = inputs.source_VD.new_empty(len(named_M), inputs.source_VD.shape[1])
+    if len(rest.missing_N):
+        rows_MD[~named_M] = rows_of(rest)
+    rows_WD = weights.combine(inputs.source_VD)
+    if noise:
+        drawn_WD = torch.randn(rows_WD.shape, generator=inputs.generator()).to(rows_WD.device)
+        rows_WD = rows_WD + noise * inputs.source_VD.std(dim=0) * drawn_WD
+    rows_MD[named_M] = rows_WD
+    inputs.notes["words_with_a_start"] = len(rows_WD)
+    return rows_MD
+
+
+def weights_with_words(inputs: MethodInputs, weights: SourceWeights) -> SourceWeights:
+    """Return a method's weights of the missing tokens with those of words in their place."""
+    if not inputs.word_starts:
+        return weights
+    lengths = weights.starts_N.diff().tolist()
+    entries = zip(weights.source_K.split(lengths), weights.weight_K.split(lengths), strict=True)
+    rows = (
+        mean_weights(inputs.word_starts[token])
+        if token in inputs.word_starts
+        else dict(zip(ids_K.tolist(), weights_K.tolist(), strict=True))
+        for token, (ids_K, weights_K) in zip(inputs.missing_N.tolist(), entries, strict=True)
+    )
+    return SourceWeights.of(rows, weights.source_rows)
