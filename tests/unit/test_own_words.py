@@ -134,7 +134,7 @@ def test_words_and_learned_tokens(family, bases, corpora, tmp_path):
     size = len(load_tokenizer(bases[family])) + 60
     inputs = inputs_of({"corpora": mixture(corpora, it=1.0)}, base=bases[family])
     inputs = BuildInputs(inputs.mixtures, inputs.tokenizers, {**inputs.places, "words": path})
-    manifest = construct("extend", inputs, tmp_path / "out", size=size)
+    manifest = construct("extend", inputs, tmp_path / "out", size=size, word_steps=True)
     assert manifest["vocabulary_size"] == size and manifest["ids_kept"]
     counts = manifest["words"]
     whole = family in ("mistral",)
@@ -153,8 +153,10 @@ def test_words_alone_need_no_text(bases, tmp_path):
     path = listed(tmp_path, "gatto", "", "gatto", "cane")
     inputs = inputs_of({}, base=bases["byte_level"])
     inputs.places["words"] = path
-    manifest = construct("extend", inputs, tmp_path / "out")
-    assert manifest["words"]["added"] == 2
+    exact = construct("extend", inputs, tmp_path / "exact")
+    assert exact["words"]["steps"] == 0
+    manifest = construct("extend", inputs, tmp_path / "out", word_steps=True)
+    assert manifest["words"]["added"] == 2 > exact["words"]["added"]
     assert manifest["vocabulary_size"] == manifest["base_size"] + manifest["words"]["tokens"]
     with pytest.raises(RevocabError, match="add, add_share, size"):
         construct("extend", inputs_of({}, base=bases["byte_level"]), tmp_path / "none")
@@ -168,7 +170,7 @@ def test_trained_with_words_within_the_size(alphabet, model, corpora, tmp_path):
     inputs = BuildInputs(
         {"corpora": mixture(corpora, it=1.0)}, places={"words": listed(tmp_path, *WORDS[:3])}
     )
-    options = {"alphabet": alphabet, "model": model, "vocabulary_size": 640}
+    options = {"alphabet": alphabet, "model": model, "vocabulary_size": 640, "word_steps": True}
     manifest = construct("train", inputs, tmp_path / "out", **options)
     assert manifest["vocabulary_size"] == 640
     made = load_tokenizer(tmp_path / "out")

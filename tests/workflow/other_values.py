@@ -97,7 +97,7 @@ BY_HAND: dict[str, Changes] = {
     },
     **{
         f"tokenizers.*.{way}.word_steps": {
-            f"tokenizers.{name}.{way}.word_steps": False,
+            f"tokenizers.{name}.{way}.word_steps": True,
             f"tokenizers.{name}.{way}.words": "models/two/config.json",
         }
         for name, way in (("extended", "extend"), ("target", "train"))

@@ -44,14 +44,14 @@ class WordOptions(ConstructionOptions):
     lists: ClassVar[tuple[str, ...]] = ("words",)
 
     word_steps: bool = Field(
-        default=True,
-        exclude_if=lambda value: value,
+        default=False,
+        exclude_if=lambda value: not value,
         description="also make tokens of words that BPE reaches only by steps, which may join the"
-        " same pieces in other words; false: text without the words keeps all its tokens",
+        " same pieces in other words; without, text that has none of the words keeps its tokens",
     )
 
     def conflict(self, inputs: Collection[str]) -> str | None:
-        return None if self.word_steps or "words" in inputs else "word_steps needs words"
+        return "word_steps needs words" if self.word_steps and "words" not in inputs else None
 
 
 @dataclass(frozen=True)
@@ -135,8 +135,7 @@ def rarest_tree(pieces: list[str], ids: Mapping[str, int]) -> list[Merge]:
     """Return merges, inner before outer, that join ``pieces`` by the steps rarest elsewhere.
 
     A step is the rarer, the rarer its pieces are, and a piece is about as frequent as its id is
-    low: vocabularies list frequent tokens first. (Counted in 3,000 documents instead, as many lines
-    changed.)
+    low: vocabularies list frequent tokens first.
     """
 
     def frequency(start: int, end: int) -> float:
@@ -262,7 +261,7 @@ class _Making:
             pairs = []
         inner = ["".join(pair) for pair in pairs[:-1] if pair not in self.ranks]
         if inner and not self.steps:
-            raise ValueError(f"it needs steps: {' '.join(inner)}")
+            raise ValueError(f"it needs steps (word_steps: true): {' '.join(inner)}")
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self.ranks]
         self.ranks.update((pair, len(self.ranks) + place) for place, pair in enumerate(new))
         # Where pieces repeat, merges may join others of them than the tree says.
