@@ -100,7 +100,7 @@ def grown(toys, tmp_path):
         path.write_text("\n".join(lines), encoding="utf-8")
         inputs = inputs_of({}, base=toys / "source-tokenizer")
         inputs.places["words"] = path
-        construct("extend", inputs, tmp_path / "grown")
+        construct("extend", inputs, tmp_path / "grown", word_steps=True)
         return tmp_path / "grown"
 
     return build
