@@ -53,7 +53,9 @@ def split_words(base, lines):
 
 
 @pytest.mark.shared_data
-@pytest.mark.parametrize("name", ["llama3", "qwen3", "gemma3", "mistral", "gptoss"])
+@pytest.mark.parametrize("name", ["mistral", *(
+    pytest.param(name, marks=pytest.mark.long) for name in ("llama3", "qwen3", "gemma3", "gptoss")
+)])  # fmt: skip
 def test_frequent_words_become_tokens(name, shared_folder):
     mistral = shared_folder / "tokenizers" / "mistral-7b-v0.1"
     folder = mistral if name == "mistral" else real_tokenizer(name)
