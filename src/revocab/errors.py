@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 from collections import Counter
@@ -137,19 +138,24 @@ def missing_library(error: ImportError) -> str | None:
 
     The import name of each library of an extra is the name that it is installed by.
     """
-    from importlib.metadata import PackageNotFoundError, requires
+    from importlib.metadata import PackageNotFoundError, distribution, requires
 
     library = (error.name or "").partition(".")[0]
     try:
         listed = [OF_EXTRA.match(line) for line in requires("revocab") or ()]
+        origin = json.loads(distribution("revocab").read_text("direct_url.json") or "{}")
     except PackageNotFoundError:  # a checkout on the path, not installed
         return None
     extras = [part[2] for part in listed if part and part[1].lower().replace("-", "_") == library]
     if not isinstance(error, ModuleNotFoundError) or not extras:
         return None
-    named = " or ".join(f"'revocab[{extra}]'" for extra in dict.fromkeys(extras))
+    # From where it was installed, if that is no index: a checkout, a wheel, a repository.
+    program = f"{origin['vcs_info']['vcs']}+" if "vcs_info" in origin else ""
+    where = f" @ {program}{origin['url']}" if origin else ""
+    named = " or ".join(f"'revocab[{extra}]{where}'" for extra in dict.fromkeys(extras))
     return (
-        f"{library!r}, which is not installed: pip install {named}, or 'revocab[all]' for all verbs"
+        f"{library!r}, which is not installed: pip install {named}, or 'revocab[all]{where}' for"
+        " all verbs"
     )
 
 

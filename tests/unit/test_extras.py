@@ -78,6 +78,29 @@ def test_an_absent_library_names_what_installs_it(monkeypatch, capsys, module, e
         assert re.findall(r"revocab\[(\w+)\]", line) == [*extras, "all"]
 
 
+@pytest.mark.parametrize(
+    ("origin", "where"),
+    [
+        (None, "'revocab[models]'"),
+        ('{"url": "file:///a", "dir_info": {}}', "'revocab[models] @ file:///a'"),
+        (
+            '{"url": "https://h/r", "vcs_info": {"vcs": "git", "commit_id": "0"}}',
+            "'revocab[models] @ git+https://h/r'",
+        ),
+    ],
+)
+def test_an_extra_comes_from_where_the_package_came(monkeypatch, tmp_path, origin, where):
+    folder = tmp_path / "revocab-1.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Name: revocab\nVersion: 1\n")
+    if origin:
+        (folder / "direct_url.json").write_text(origin)
+    monkeypatch.setattr(metadata, "requires", lambda name: LISTED)
+    monkeypatch.setattr(metadata, "distribution", lambda name: metadata.PathDistribution(folder))
+    line = missing_library(ModuleNotFoundError("", name="torch"))
+    assert line is not None and f"pip install {where}, or" in line
+
+
 def test_a_broken_library_and_a_checkout_that_is_not_installed_keep_their_traceback(monkeypatch):
     monkeypatch.setattr(metadata, "requires", lambda name: LISTED)
     assert missing_library(ImportError("cannot import name", name="torch")) is None

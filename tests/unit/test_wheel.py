@@ -186,7 +186,7 @@ def refused(python: Path, folder: Path, line: str, library: str, extra: str) -> 
     assert done.returncode == 2, done.stderr
     last = done.stderr.splitlines()[-1]
     assert last.startswith(f"error: revocab {line.partition(' ')[0]} needs '{library}'")
-    assert f"pip install 'revocab[{extra}]'" in last
+    assert f"pip install 'revocab[{extra}]" in last
 
 
 PREPARE = "prepare --files text.jsonl --corpus c --language it --heldout-bytes 200 --out c"
