@@ -48,8 +48,11 @@ def main() -> None:
     """Make the models that are not there yet, and say how long each took."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("names", nargs="*", choices=[*MODELS], default=[*MODELS])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(MODELS)}; all")
     arguments = parser.parse_args()
+    arguments.names = arguments.names or [*MODELS]
+    if unknown := {*arguments.names} - {*MODELS}:
+        parser.error(f"{', '.join(sorted(unknown))}: no such model; there are {', '.join(MODELS)}")
     for name in arguments.names:
         out = arguments.folder / name / "model"  # with its manifest.json beside it
         if out.is_dir():
