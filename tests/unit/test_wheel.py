@@ -261,7 +261,8 @@ def test_tokenizers_need_no_extra(contents, work, tmp_path_factory):
     )
     rows = {row["tokenizer"]: float(row["fertility"]) for row in read_csv(work / "f/fertility.csv")}
     assert 1 < rows["e"] < rows["s"] and f"{rows['e']:.3f}" in fertility
-    assert "9 are new" in intersection and "revocab[models]" in check
+    # One of the nine stands for a byte that the base has a token for.
+    assert "8 are new" in intersection and "revocab[models]" in check
     refused(python, work, INIT, "torch", "models")
     refused(python, work, "run mine.yaml", "psutil", "workflow")
 
