@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 
 import pytest
 from construction_toys import ENGLISH, FAMILIES, ITALIAN, construct, inputs_of, mixture
@@ -13,7 +14,14 @@ from revocab.errors import RevocabError
 from revocab.io import read_json
 from revocab.vocabulary.building.construction import BuildInputs
 from revocab.vocabulary.building.editable import EditableVocabulary, merge_pieces
-from revocab.vocabulary.building.words import Word, add_words, rarest_tree, read_words
+from revocab.vocabulary.building.words import (
+    MOST_CHARACTERS,
+    AddedWords,
+    Word,
+    add_words,
+    rarest_tree,
+    read_words,
+)
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 WORDS = ["gatto", "Consiglio", "universitario", "città", "zebrazebra"]
@@ -183,14 +191,38 @@ def test_a_damaged_list_is_refused_with_all_its_lines(tmp_path):
     path = tmp_path / "words.txt"
     path.write_bytes(
         b"\xef\xbb\xbfgatto\tcat\r\n\r\n gatto \tcat\ncane\t=dog\nb\xff\n\tmeaning\na\tb\tc\n"
-        b"sole\t=\ngatto\tdog\nbell\x07\n"
+        b"sole\t=\ngatto\tdog\nbell\x07\n" + b"l" * 101
     )
     with pytest.raises(RevocabError) as refused:
         read_words(path)
     lines = [problem.split(":")[0].split()[-1] for problem in refused.value.problems]
-    assert lines == ["5", "6", "7", "8", "9", "10"]
+    assert lines == ["5", "6", "7", "8", "9", "10", "11"]
     path.write_bytes(b"\xef\xbb\xbfgatto\tcat\r\n\r\n gatto \tcat\ncane\t= dog")
     assert read_words(path) == [Word("gatto", None, "cat"), Word("cane", "dog")]
     path.write_text("\n\n")
     with pytest.raises(RevocabError, match="no word"):
         read_words(path)
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("/etc/hostname")
+    for name in ("pipe", "link", "absent"):
+        with pytest.raises(RevocabError, match=name):
+            read_words(tmp_path / name)
+
+
+def test_long_words_of_many_pieces_are_listed_and_not_made(vocabularies):
+    """Orders of merges are searched for in all pieces, which takes their number cubed."""
+    long = "".join("abcdefghij"[number * number % 7] for number in range(MOST_CHARACTERS))
+    added = add_words(vocabularies["byte_level"], [Word(long), Word("gatto")], steps=True)
+    assert [word["became"] for word in added.words] == ["impossible", "added"]
+    assert "pieces" in added.words[0]["reason"]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.text("abAB ßé", min_size=1, max_size=4), min_size=1, max_size=6),
+       st.lists(st.text("abAB ßé\n", max_size=12), max_size=4))  # fmt: skip
+def test_lines_without_the_words_hold_none_in_any_case(words, texts):
+    added = AddedWords(None, [], [], [{"word": word} for word in words])
+    lines = [line for text in texts for line in text.splitlines() if line]
+    folded = [word.casefold() for word in words]
+    expected = [line for line in lines if not any(word in line.casefold() for word in folded)]
+    assert [*added.texts_without(texts)] == expected

@@ -32,20 +32,7 @@ WORKFLOW = (
         if file.is_file()
     ),
 )
-EXPERIMENT = """
-experiment: mine
-title: Text of mine
-seed: 1
-corpora:
-  text: {language: it, source: {path: text.jsonl}, heldout_bytes: 200}
-tokenizers:
-  small: {train: {corpora: {text: 1.0}, alphabet: byte_fallback, vocabulary_size: 300}}
-models: {}
-recipes: {}
-runs: {}
-fertility: {tokenizers: [small], corpora: [text]}
-tables: {fertility: {kind: fertility, title: Tokens per word}}
-"""
+EXPERIMENT = (REPOSITORY / "tests/experiments/fertility.yaml").read_text(encoding="utf-8")
 
 
 def build(folder: Path) -> Path:

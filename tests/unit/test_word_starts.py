@@ -14,7 +14,7 @@ from revocab.initialise.options import find_method
 from revocab.initialise.rows.source_weights import mean_weights
 from revocab.initialise.rows.word_starts import weights_with_words
 from revocab.initialise.target_matrix import fill, new_rows
-from revocab.io import read_json
+from revocab.io import read_json, write_json
 from revocab.models.folder import ModelFolder
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 
@@ -153,3 +153,38 @@ def test_a_start_that_the_source_lacks_is_named(toys, words, grown, tmp_path):
         start(toys, folder, tmp_path / "out")
     assert len(refused.value.problems) == 2
     assert all("words.json" in problem for problem in refused.value.problems)
+
+
+TOKEN = {"id": 0, "token": "x"}
+#: A ``words.json`` that somebody else made, and the key or the id that is named.
+DAMAGED = {
+    "no object": ([], "words.json"),
+    "no list": ({}, "words"),
+    "a word that is none": ({"words": ["x"]}, "words.0"),
+    "no tokens": ({"words": [{"word": "x", "became": "added"}]}, "words.0.tokens"),
+    "a negative id": (
+        {"words": [{"word": "x", "became": "added", "tokens": [TOKEN | {"id": -1}]}]},
+        "words.0.tokens.0.id",
+    ),
+    "a description that is no text": (
+        {"words": [{"word": "x", "became": "added", "tokens": [TOKEN], "description": 7}]},
+        "words.0.description",
+    ),
+    "another tokenizer's id": (
+        {"words": [{"word": "x", "became": "added", "tokens": [TOKEN | {"id": 10**6}]}]},
+        "id 1000000 as 'x'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", DAMAGED)
+def test_a_damaged_list_of_a_tokenizer_is_refused(toys, words, grown, tmp_path, case):
+    content, named = DAMAGED[case]
+    folder = grown(words[0])
+    (folder / ".revocab.json").unlink()
+    write_json(folder / "words.json", content)
+    with pytest.raises(RevocabError) as refused:
+        start(toys, folder, tmp_path / "out")
+    (problem,) = refused.value.problems
+    assert "words.json" in problem and named in problem
+    assert not (tmp_path / "out").exists()

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 
@@ -15,21 +16,7 @@ from revocab.io import write_jsonl
 pytestmark = pytest.mark.long
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-CONFIG = """
-vocabulary:
-  experiment: mine
-  title: Text of mine
-  seed: 1
-  corpora:
-    text: {language: it, source: {path: text.jsonl}, heldout_bytes: 200}
-  tokenizers:
-    small: {train: {corpora: {text: 1.0}, alphabet: byte_fallback, vocabulary_size: 300}}
-  models: {}
-  recipes: {}
-  runs: {}
-  fertility: {tokenizers: [small], corpora: [text]}
-  tables: {fertility: {kind: fertility, title: Tokens per word}}
-"""
+EXPERIMENT = (REPOSITORY / "tests/experiments/fertility.yaml").read_text(encoding="utf-8")
 
 
 def test_another_workflow_reads_a_table_of_the_module(tmp_path):
@@ -39,7 +26,7 @@ def test_another_workflow_reads_a_table_of_the_module(tmp_path):
     (tmp_path / "Snakefile").write_text(
         block[1].replace("revocab/Snakefile", f"{REPOSITORY}/Snakefile")
     )
-    (tmp_path / "config.yaml").write_text(CONFIG)
+    (tmp_path / "config.yaml").write_text(f"vocabulary:\n{indent(EXPERIMENT, '  ')}")
     texts = [f"il gatto {n} è a casa, il cane legge {n * n} libri in giardino" for n in range(90)]
     write_jsonl(tmp_path / "text.jsonl", [{"text": text} for text in texts])
     command = [sys.executable, "-m", "snakemake", "--cores", "1"]

@@ -27,7 +27,6 @@ from revocab.models.folder import ModelFolder, Which, check_tokenizer_folder
 from revocab.models.load import check_model
 from revocab.models.token_rows import further_tables, is_per_layer
 from revocab.progress import Say
-from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary
 
 
 @dataclass(frozen=True)
@@ -111,10 +110,9 @@ class Material:
         method, both = self.method, self.vocabularies
         if not getattr(self.job, "words", False) or not method.copies_overlap or method.needs_donor:
             return {}
-        tokens = canonical_vocabulary(both.target_tokenizer)
-        target = self.inputs.target_tokenizer
-        assert target is not None  # InitInputs.check
-        starts = read_word_starts(target, both.source_tokenizer, lambda token: tokens[token].data)
+        folder = self.inputs.target_tokenizer
+        assert folder is not None  # InitInputs.check
+        starts = read_word_starts(folder, both.source_tokenizer, both.target_tokenizer)
         missing = set(both.intersection.missing.tolist())
         return {token: rows for token, rows in starts.items() if token in missing}
 

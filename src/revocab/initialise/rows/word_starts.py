@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
+from pydantic import Field
+
+from revocab.closed import Closed, checked
 from revocab.errors import refuse
 from revocab.heavy_types import PreTrainedTokenizerFast, Tensor
 from revocab.initialise.method import MethodInputs
@@ -20,10 +23,34 @@ from revocab.vocabulary.building.construction import WORDS
 from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary
 
 
+class ListedToken(Closed):
+    """A token of a word."""
+
+    id: int = Field(ge=0)
+    token: str
+
+
+class ListedWord(Closed):
+    """What became of a word of a list, and where its row starts from."""
+
+    word: str
+    became: Literal["added", "exists", "impossible"]
+    tokens: list[ListedToken]
+    reason: str | None = None
+    like: str | None = None
+    description: str | None = None
+
+
+class WordList(Closed):
+    """``words.json``, which may come with a tokenizer that somebody else made."""
+
+    words: list[ListedWord]
+
+
 def source_rows_of(
     source: PreTrainedTokenizerFast,
     by_data: Mapping[bytes, int],
-    word: dict[str, Any],
+    word: ListedWord,
     token: bytes,
 ) -> list[int]:
     """Return the ids that a word's token starts from; none where the source has no such token.
@@ -32,46 +59,52 @@ def source_rows_of(
     as the source has both; or it is as the vocabulary spells it. ``by_data`` has the source's
     tokens by the bytes that they stand for.
     """
-    if (like := word.get("like")) is None:
-        return list(source(word["description"], add_special_tokens=False)["input_ids"])
-    forms = [b" " + like.encode(), like.encode()]
+    if word.like is None:
+        return list(source(word.description, add_special_tokens=False)["input_ids"])
+    forms = [b" " + word.like.encode(), word.like.encode()]
     rows = [by_data[form] for form in forms if form in by_data]
     if rows:
         return [rows[0] if token.startswith(b" ") else rows[-1]]
-    number = source.get_vocab().get(like)
+    number = source.get_vocab().get(word.like)
     return [] if number is None else [number]
 
 
 def read_word_starts(
-    folder: Path, source: PreTrainedTokenizerFast, text_of: Callable[[int], bytes]
+    folder: Path, source: PreTrainedTokenizerFast, target: PreTrainedTokenizerFast
 ) -> dict[int, list[int]]:
     """Return the source rows that words' tokens start from, by target id.
 
-    ``folder`` is the target tokenizer's, ``text_of`` what a target token stands for. Raises
-    :class:`RevocabError` naming every word whose start the source does not have.
+    ``folder`` is the target tokenizer's. Raises :class:`RevocabError` naming every word whose start
+    the source does not have, and every token that is another one in the target.
     """
-    if not (folder / WORDS).is_file():
+    file = folder / WORDS
+    if not file.is_file():
         return {}
     by_data: dict[bytes, int] = {}
     for number, known in enumerate(canonical_vocabulary(source)):
         if known.kind not in ("special", "byte"):
             by_data.setdefault(known.data, number)
+    canonical, ids = canonical_vocabulary(target), target.get_vocab()
     starts: dict[int, list[int]] = {}
     problems = []
-    for word in read_json(folder / WORDS)["words"]:
-        if "like" not in word and "description" not in word:
-            continue
-        for token in word["tokens"]:
-            rows = source_rows_of(source, by_data, word, text_of(token["id"]))
-            if rows:
-                starts[token["id"]] = rows
-        if any(token["id"] not in starts for token in word["tokens"]):
-            named = word.get("like") or word["description"]
-            problems.append(
-                f"{folder / WORDS}: {word['word']!r} starts from {named!r}, which the source does"
-                " not have as one token; allowed is a token of the source or a description"
-            )
-    refuse(problems)
+    for word in checked(WordList, read_json(file), str(file)).words:
+        for token in word.tokens:
+            if ids.get(token.token) != token.id:
+                problems.append(
+                    f"{file}: {word.word!r} has id {token.id} as {token.token!r}, but its"
+                    " tokenizer.json has not; give the words.json of this tokenizer, or none"
+                )
+            elif word.like or word.description:
+                data = canonical[token.id].data
+                if rows := source_rows_of(source, by_data, word, data):
+                    starts[token.id] = rows
+                    continue
+                problems.append(
+                    f"{file}: {word.word!r} starts from {word.like or word.description!r}, which"
+                    " the source does not have as one token; allowed is a token of the source or a"
+                    " description"
+                )
+    refuse(dict.fromkeys(problems))
     return starts
 
 

@@ -14,7 +14,6 @@ path through its pieces, so that it is taken, and text without it has the paths 
 from __future__ import annotations
 
 import math
-import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -26,11 +25,16 @@ from pydantic import Field
 
 from revocab.errors import RevocabError, refuse
 from revocab.io import sha256
+from revocab.links import check_file
 from revocab.vocabulary.building.construction import ConstructionOptions
 from revocab.vocabulary.building.editable import EditableVocabulary, Merge, merge_pieces
 from revocab.vocabulary.building.expansion import new_scores
 from revocab.vocabulary.tokenizers.alphabets import MARKER
 
+#: Longest word, in characters; the longest of dictionaries have some eighty.
+MOST_CHARACTERS = 100
+#: Pieces of a word that steps join: the best order is searched for in all of them.
+MOST_PIECES = 40
 #: What begins the second column where it names a source token and is no description.
 LIKE = "="
 #: Words of the text that Unigram's new scores are relative to where there is none: a word is then
@@ -68,6 +72,9 @@ def read_words(path: Path) -> list[Word]:
 
     Raises :class:`RevocabError` naming every line that is damaged.
     """
+    check_file(path)
+    if not path.is_file():
+        raise RevocabError(f"{path}: not a file; give a text file with a word a line")
     words: dict[str, Word] = {}
     problems = []
     for number, data in enumerate(path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
@@ -89,6 +96,11 @@ def read_words(path: Path) -> list[Word]:
             problems.append(f"{where}: {len(starts)} tabs; allowed is one, after the word {text!r}")
         elif any(unicodedata.category(letter) == "Cc" for letter in line.replace("\t", "")):
             problems.append(f"{where}: {line!r} has control characters; leave them out")
+        elif len(text) > MOST_CHARACTERS:
+            problems.append(
+                f"{where}: {text[:20]!r}… has {len(text):,} characters; a word has at most"
+                f" {MOST_CHARACTERS}"
+            )
         elif likes and not like:
             problems.append(f"{where}: no source token after '{LIKE}'; name one, as in '={text}'")
         else:
@@ -210,9 +222,18 @@ class AddedWords:
 
     def texts_without(self, texts: Iterable[str]) -> Iterator[str]:
         """Yield the lines of texts that hold none of the words, in any case of their letters."""
-        words = sorted((word["word"] for word in self.words), key=len, reverse=True)
-        holds = re.compile("|".join(map(re.escape, words)), re.IGNORECASE).search
-        return (line for text in texts for line in text.splitlines() if line and not holds(line))
+        words = {word["word"].casefold() for word in self.words}
+        lengths = sorted({*map(len, words)})
+
+        def holds(line: str) -> bool:  # an expression of thousands of words takes minutes
+            return any(
+                line[begin : begin + length] in words
+                for length in lengths
+                for begin in range(len(line) - length + 1)
+            )
+
+        lines = (line for text in texts for line in text.splitlines() if line)
+        return (line for line in lines if not holds(line.casefold()))
 
 
 class _Making:
@@ -256,9 +277,11 @@ class _Making:
                 f"the base has no token for {' '.join(unspelt)}; learn tokens from text that has it"
             )
         pieces, _ = merge_pieces(token, self.ranks)
-        pairs = rarest_tree(pieces, self.base.ids)
-        if self.whole_words and len(pieces) > 2:
-            pairs = []
+        pairs: list[Merge] = []
+        if len(pieces) <= 2 or not self.whole_words:
+            if len(pieces) > MOST_PIECES:
+                raise ValueError(f"it has {len(pieces)} pieces; at most {MOST_PIECES} are joined")
+            pairs = rarest_tree(pieces, self.base.ids)
         inner = ["".join(pair) for pair in pairs[:-1] if pair not in self.ranks]
         if inner and not self.steps:
             raise ValueError(f"it needs steps (word_steps: true): {' '.join(inner)}")
