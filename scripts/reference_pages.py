@@ -13,13 +13,12 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from revocab import wording
-from revocab.closed import Refers, is_model, kinds_in, plain
+from revocab.closed import HUB_ID, ID, LANGUAGE, Refers, is_model, kinds_in, plain
 
 ABOVE = re.compile(r"((?:^[ ]*#:.*\n)+)^[ ]*(\w+)[ ]*:", re.M)
 Model = type[BaseModel]
 #: What texts of a pattern are.
-TEXTS = {wording.ID: "id", wording.LANGUAGE: "language code", wording.HUB_ID: "Hub id"}
+TEXTS = {ID: "id", LANGUAGE: "language code", HUB_ID: "Hub id"}
 NAMES = {str: "text", int: "whole number", float: "number", bool: "true or false", Any: "any"}
 #: The model that a heading is of.
 TITLES: dict[str, Model] = {}

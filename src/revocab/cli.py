@@ -116,7 +116,12 @@ def perform(verb: Verb, arguments: Any, job: str = "") -> str | None:
     with ExitStack() as stack:
         stack.enter_context(made_by(verb.name, arguments.options, job, hashes))
         if not job:
-            arguments = local_inputs(arguments)
+            from revocab.models.hub_or_folder import fetch_inputs
+
+            # Folders in place of Hub ids.
+            if inputs := getattr(arguments, "inputs", None):
+                arguments = arguments.model_copy(update={"inputs": fetch_inputs(inputs)})
+            arguments = fetch_inputs(arguments)
             if first and verb.remakes is not None:
                 stack.enter_context(glanced_at(*verb.remakes, arguments))
         result = verb.function(**dict(arguments))
@@ -175,15 +180,6 @@ def glanced_at(name: str, pattern: str, arguments: Any) -> Iterator[None]:
     yield
     for folder in sorted(arguments.out.glob(pattern))[-1:] if pattern else [arguments.out]:
         tell(folder, known)
-
-
-def local_inputs(arguments: Any) -> Any:
-    """Return the arguments of a call with folders in place of Hub ids."""
-    from revocab.models.hub_or_folder import fetch_inputs
-
-    if inputs := getattr(arguments, "inputs", None):
-        arguments = arguments.model_copy(update={"inputs": fetch_inputs(inputs)})
-    return fetch_inputs(arguments)
 
 
 def run(main: Callable[[], None]) -> None:

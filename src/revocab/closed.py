@@ -26,17 +26,64 @@ from pydantic import (
     model_validator,
 )
 
-from revocab import wording
-from revocab.errors import RevocabError
+from revocab.errors import CONTROLS, LONGEST, RevocabError
 from revocab.limits import StepNumber
 
 T = TypeVar("T")
 
-Id = Annotated[str, StringConstraints(pattern=wording.ID, max_length=wording.LONGEST_ID)]
-HubId = Annotated[str, StringConstraints(pattern=wording.HUB_ID)]
-Language = Annotated[
-    str, StringConstraints(pattern=wording.LANGUAGE), AfterValidator(wording.known_language)
-]
+#: Ids become file names, wildcards and labels: no shell or path character, and no "--",
+#: which joins ids in file names.
+ID = r"^[a-z0-9]+([._-][a-z0-9]+)*$"
+#: ISO 639-1 or 639-3, with a script or region where one is needed.
+LANGUAGE = r"^[a-z]{2,3}([_-][a-z0-9]+)?$"
+#: Codes of three letters (ISO 639-2, the bibliographic ones, too) that have one of two, each before
+#: it; and countries' codes that people write for a language.
+ENTRIES = (
+    "aaraa abkab aveae afraf akaak amham argan araar asmas avaav aymay azeaz bakba belbe bulbg "
+    "bihbh bisbi bambm benbn bodbo tibbo brebr bosbs catca chece chach cosco crecr cescs czecs "
+    "chucu chvcv cymcy welcy danda deude gerde divdv dzodz eweee ellel greel engen epoeo spaes "
+    "estet baqeu euseu fasfa perfa fulff finfi fijfj faofo frafr frefr fryfy glega glagd glggl "
+    "grngn gujgu glvgv hauha hebhe hinhi hmoho hrvhr hatht hunhu armhy hyehy herhz inaia indid "
+    "ileie iboig iiiii ipkik idoio iceis islis itait ikuiu jpnja javjv geoka katka konkg kikki "
+    "kuakj kazkk kalkl khmkm kankn korko kaukr kasks kurku komkv corkw kirky latla ltzlb luglg "
+    "limli linln laolo litlt lublu lavlv mlgmg mahmh maomi mrimi macmk mkdmk malml monmn marmr "
+    "mayms msams mltmt burmy myamy nauna nobnb ndend nepne ndong dutnl nldnl nnonn norno nblnr "
+    "navnv nyany ocioc ojioj ormom orior ossos panpa plipi polpl pusps porpt quequ rohrm runrn "
+    "ronro rumro rusru kinrw sansa srdsc sndsd smese sagsg sinsi slksk slosk slvsl smosm snasn "
+    "somso albsq sqisq srpsr sswss sotst sunsu swesv swasw tamta telte tgktg thath tirti tuktk "
+    "tgltl tsntn tonto turtr tsots tattt twitw tahty uigug ukruk urdur uzbuz venve vievi volvo "
+    "wlnwa wolwo xhoxh yidyi yoryo zhaza chizh zhozh zulzu "
+)
+SHORTER: dict[str, str] = dict(re.findall(r"(...)(..) ", ENTRIES))
+LANGUAGES = frozenset({*SHORTER.values(), "sh"})  # sh: of older data
+COUNTRIES = {"cn": "zh", "cz": "cs", "dk": "da", "gr": "el", "jp": "ja", "ua": "uk", "vn": "vi"}
+#: A repository of the Hub.
+HUB_NAME = r"\w[\w.-]*"
+HUB_ID = rf"^{HUB_NAME}(/{HUB_NAME})?$"
+#: A branch, tag or commit, as git names them.
+REVISION = r"^\w[\w./+-]*$"
+#: Characters of a text on one line, of which a path is one; and of an id, which is part of names of
+#: files.
+LONGEST_LINE, LONGEST_ID = 4096, 100
+ONE_LINE = rf"^[^{CONTROLS}]*$"
+
+
+def known_language(code: str) -> str:
+    """Return a language's code; :class:`ValueError` for two letters that stand for none, and for
+    three where there are two: a language would have two names.
+    """
+    letters = re.match("[a-z]*", code)[0]  # type: ignore[index]
+    if letters in SHORTER:
+        raise ValueError(f"the code of {letters} is {SHORTER[letters]}; write that")
+    if len(letters) == 3 or letters in LANGUAGES:
+        return code
+    meant = f": write {COUNTRIES[letters]}" if letters in COUNTRIES else "; give one of ISO 639"
+    raise ValueError(f"no language has the code {letters}{meant}")
+
+
+Id = Annotated[str, StringConstraints(pattern=ID, max_length=LONGEST_ID)]
+HubId = Annotated[str, StringConstraints(pattern=HUB_ID)]
+Language = Annotated[str, StringConstraints(pattern=LANGUAGE), AfterValidator(known_language)]
 
 
 @dataclass(frozen=True)
@@ -68,11 +115,11 @@ Folder = Annotated[
     Path, AfterValidator(lambda path: path.parent if path.name in OF_FOLDERS else path)
 ]
 #: Of a repository on the Hub.
-Revision = Annotated[str, StringConstraints(pattern=wording.REVISION)]
+Revision = Annotated[str, StringConstraints(pattern=REVISION)]
 #: Free text on one line.
 OneLine = Annotated[
     str,
-    StringConstraints(pattern=wording.ONE_LINE, min_length=1, max_length=wording.LONGEST_LINE),
+    StringConstraints(pattern=ONE_LINE, min_length=1, max_length=LONGEST_LINE),
 ]
 #: Names of checkpoints by their place among those of a run.
 PLACES = ("first", "last")
@@ -102,10 +149,15 @@ class Closed(BaseModel):
     def _nulls_are_defaults_and_booleans_no_numbers(cls, values: Any) -> Any:
         if not isinstance(values, dict):
             return values
+        defaults = {
+            key: field.get_default(call_default_factory=True)
+            for key, field in cls.model_fields.items()
+            if key in values and values[key] is None and not field.is_required()
+        }
         return {
             key: spelt_booleans(value) if takes_numbers(cls, key) else value
             for key, value in values.items()
-            if value is not None or not has_default(cls, key)
+            if value is not None or defaults.get(key) is None
         }
 
 
@@ -137,14 +189,6 @@ def kinds_in(annotation: Any) -> Iterator[Any]:
             yield from kinds_in(part)
     else:
         yield annotation
-
-
-def has_default(model: type[BaseModel], key: str) -> bool:
-    """Return whether a model has a default for a key that is something other than None."""
-    field = model.model_fields.get(key)
-    if field is None or field.is_required():
-        return False
-    return field.get_default(call_default_factory=True) is not None
 
 
 class RunStep(Closed):
@@ -339,7 +383,7 @@ def problems_of(
             continue
         messages = (each["msg"].removeprefix("Value error, ") for each in (fault, *more))
         value = "" if isinstance(fault["input"], dict) else repr(fault["input"])
-        received = f" (received {value[: wording.LONGEST]})" if value else ""
+        received = f" (received {value[:LONGEST]})" if value else ""
         what = f"{' or '.join(dict.fromkeys(messages))}{received}"
         yield f"{key}: {what}" if key else what
 

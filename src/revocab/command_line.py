@@ -21,9 +21,8 @@ from pydantic.fields import FieldInfo
 
 from revocab import yaml_file
 from revocab.closed import Closed, Job, is_model, kinds_in, plain, problems_of, unknown
-from revocab.errors import RevocabError, UsageError, refuse
+from revocab.errors import LONGEST, RevocabError, UsageError, refuse
 from revocab.io import parse_json
-from revocab.wording import LONGEST
 
 #: Parameters of a verb that are models, whose fields are flags.
 FLAT = ("inputs", "options", "machine")

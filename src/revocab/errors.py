@@ -10,15 +10,16 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from revocab import wording
-
 #: Problems that differ in their keys alone are all told up to the first of these numbers; of more,
 #: the second.
 ALIKE, SHOWN = 10, 3
 #: Most characters of a path that a message repeats.
 LONGEST_NAME = 120
-#: What would move a cursor or change colours, and stands in names that strangers give.
-CONTROLS = re.compile(f"[{wording.CONTROLS}]")
+#: Most characters of a value that a line repeats.
+LONGEST = 200
+#: What moves a terminal's cursor, changes its colours, or turns the text around it: control
+#: characters but for the tabulator, line ends, and overrides of direction.
+CONTROLS = r"\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069"
 
 
 def ending(status: int) -> str:
@@ -33,7 +34,7 @@ def ending(status: int) -> str:
 def on_one_line(text: str) -> str:
     """Return a text with its lines joined, and control characters as Python writes them."""
     joined = " ".join(text.split("\n"))
-    return CONTROLS.sub(lambda control: ascii(control[0])[1:-1], joined)
+    return re.sub(f"[{CONTROLS}]", lambda control: ascii(control[0])[1:-1], joined)
 
 
 #: What a progress bar leaves behind, and what says why a program ended.
@@ -41,7 +42,7 @@ PROGRESS = re.compile(r"\d+%\||\d+%\s*(completed|\(|$)|\bit/s\b|s/it\b", re.IGNO
 FAULT = re.compile(r"error|exception|fatal|panic|abort|killed|cannot|could not|out of memory", re.I)
 
 
-def ended(status: int, output: str, most: int = 300) -> str:
+def ended(status: int, output: str) -> str:
     """Return how a process ended and what it last said: a line that tells of an error rather than
     others, and progress never.
     """
@@ -49,7 +50,7 @@ def ended(status: int, output: str, most: int = 300) -> str:
     said = [line for line in said if line and not PROGRESS.search(line)]
     last = next((line for line in reversed(said) if FAULT.search(line)), said[-1] if said else "")
     how = f"the process ended with {ending(status)}"
-    return f"{how}; it last said: {last[:most]}" if last else f"{how} and said nothing"
+    return f"{how}; it last said: {last[:300]}" if last else f"{how} and said nothing"
 
 
 def refuse(problems: Iterable[str]) -> None:

@@ -1,21 +1,33 @@
-"""What is taken from the Hugging Face Hub: at which commit, and which files of a data set."""
+"""What is taken from the Hugging Face Hub: at which commit, and which files of a data set.
+
+What goes wrong there is told with what to do: absent, gated, offline, a script.
+"""
 
 from __future__ import annotations
 
 import functools
+import os
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
 from revocab.corpora.formats import content_of
 from revocab.errors import RevocabError
-from revocab.hub_errors import explain
 
 Kind = Literal["model", "dataset"]
 COMMIT = re.compile(r"[0-9a-f]{40}")
 #: What `datasets` calls the contents of files.
 BUILDERS = {"jsonl": "json", "text": "text", "parquet": "parquet"}
+#: Errors of a Hub that cannot be reached.
+UNREACHABLE = frozenset(
+    {"OfflineModeIsEnabled", "LocalEntryNotFoundError", "ConnectionError", "ConnectError"}
+)
+#: Errors of the layers below: `datasets`, the Hub's client, httpx and aiohttp under it.
+LOST = frozenset(
+    {"ConnectionError", "TransportError", "TimeoutError", "ClientError", "FSTimeoutError"}
+)
 
 
 @functools.cache
@@ -153,3 +165,75 @@ def dataset_rows(
     except Exception as error:
         chosen = f" (files: {files!r})" if files else ""
         raise RevocabError(f"{explain(error, origin['hub'])}{chosen}") from error
+
+
+# What went wrong -------------------------------------------------------------------------------
+
+
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def has_token() -> bool:
+    from huggingface_hub import get_token
+
+    return get_token() is not None
+
+
+def explain(
+    error: BaseException,
+    repository: str,
+    kind: Kind = "dataset",
+    configuration: str | None = None,
+    rows: int = 0,
+) -> str:
+    """Return one line on why ``repository`` could not be loaded, and the next step.
+
+    ``kind`` is dataset or model, ``configuration`` that of a data set where one was asked for;
+    ``rows`` have been streamed.
+    """
+    named = f"{kind} {repository!r}"
+    if configuration is not None:
+        named += f" (configuration {configuration!r})"
+    errors = list(chain(error))
+    names = {base.__name__ for cause in errors for base in type(cause).__mro__}
+    text = " ".join(" ".join(str(cause).split()) for cause in errors)
+    page = f"https://huggingface.co/{'datasets/' if kind == 'dataset' else ''}{repository}"
+    if rows and names & LOST:
+        why = (
+            f": the connection to the Hub was lost after {rows} rows and could not be restored;"
+            " nothing was written: run the same command again"
+        )
+    elif "GatedRepoError" in names or "is a gated dataset" in text:
+        step = (
+            "the token in use has no access: accept the terms there with its account"
+            if has_token()
+            else "accept its terms there and set HF_TOKEN (or run 'hf auth login')"
+        )
+        why = f" is gated: {page}; {step}"
+    elif "script" in text.lower() and "no longer supported" in text.lower():
+        why = (
+            " is a loading script, which datasets >= 4 does not run; use 'revision:"
+            " refs/convert/parquet' or a file"
+        )
+    elif names & UNREACHABLE or os.environ.get("HF_HUB_OFFLINE") == "1":
+        why = (
+            " is not in the cache and the Hub cannot be reached; load it once on a machine with"
+            " network (HF_HOME names the cache), or unset HF_HUB_OFFLINE"
+        )
+    elif "RevisionNotFoundError" in names:
+        why = f" has no such revision; see {page}/tree/main"
+    elif names & {"DatasetNotFoundError", "RepositoryNotFoundError"}:
+        hint = "" if has_token() else "; if it is private, set HF_TOKEN"
+        why = f" does not exist on the Hub (renamed or removed?): {page}{hint}"
+    else:
+        reason = " ".join(str(error).split())[:300]
+        why = (
+            f" could not be loaded ({type(error).__name__}: {reason}); check name, configuration,"
+            f" split and revision at {page}"
+        )
+    return f"{named}{why}"

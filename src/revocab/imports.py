@@ -106,26 +106,20 @@ def _imported(path: Path, package: Path) -> list[str]:
 
 def _modules(text: str, package: Path) -> list[str]:
     modules = []
-    for dotted in _names(text):
-        parts = dotted.split(".")[1:]
-        for depth in range(len(parts) + 1):
-            module = "/".join(parts[:depth])
-            names = [f"{module}/__init__.py", f"{module}.py"] if module else ["__init__.py"]
-            modules += [name for name in names if _is_module(name, package)]
+    for module, listed, plain in IMPORTS.findall(FOR_TYPES.sub("", text)):
+        # ``from revocab.initialise import methods`` may name a module or an attribute.
+        for dotted in [plain] if plain else [f"{module}.{name}" for name in NAME.findall(listed)]:
+            parts = dotted.split(".")[1:]
+            for depth in range(len(parts) + 1):
+                file = "/".join(parts[:depth])
+                names = [f"{file}/__init__.py", f"{file}.py"] if file else ["__init__.py"]
+                modules += [name for name in names if _is_module(name, package)]
     return modules
 
 
 @cache
 def _is_module(name: str, package: Path) -> bool:
     return place(name, package).is_file()
-
-
-def _names(text: str) -> Iterator[str]:
-    for module, listed, plain in IMPORTS.findall(FOR_TYPES.sub("", text)):
-        # ``from revocab.initialise import methods`` may name a module or an attribute.
-        yield from (f"{module}.{name}" for name in NAME.findall(listed))
-        if plain:
-            yield plain
 
 
 @cache

@@ -149,11 +149,6 @@ def read_marker(folder: Path) -> Marker | None:
     return None if folder.is_symlink() else _read(folder / MARKER)
 
 
-def marker_of(out: Path) -> Marker | None:
-    """Return the marker of what a job writes: of a folder, or of a single file."""
-    return read_marker(out) if out.is_dir() else _read(beside(out))
-
-
 def _read(place: Path) -> Marker | None:
     if place.is_symlink() or not place.is_file():
         return None

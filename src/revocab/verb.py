@@ -87,7 +87,10 @@ class Verb:
             if hint == Sequence[str]:  # the command line itself
                 continue
             if default is parameter.empty:
-                default = Field(default_factory=hint) if has_defaults(hint) else ...
+                filled = is_model(hint) and not any(
+                    field.is_required() for field in hint.model_fields.values()
+                )
+                default = Field(default_factory=hint) if filled else ...
                 if name == "out":
                     default = Field(description=self.out)
             fields[name] = hint, default
@@ -116,10 +119,6 @@ class Verb:
     def machine(self) -> dict[str, FieldInfo]:
         """Return the fields of what a computer decides, by the names of their flags."""
         return {leaf.key: leaf.field for leaf in leaves(self.model) if leaf.panel == MACHINE}
-
-
-def has_defaults(hint: Any) -> bool:
-    return is_model(hint) and not any(field.is_required() for field in hint.model_fields.values())
 
 
 def verb(**facts: Any) -> Callable[[Callable[..., str | None]], Verb]:

@@ -146,12 +146,13 @@ def render(config: dict[str, Any], rows: list[dict[str, Any]]) -> list[tuple]:
     from functools import partial
 
     from datasets import Dataset, DatasetDict
+    from lm_eval import utils
     from lm_eval.api.task import ConfigurableTask
 
     from revocab.evaluation.multiple_choice.harness import returned
-    from revocab.evaluation.multiple_choice.task_file import render_in_sandbox
+    from revocab.evaluation.multiple_choice.task_file import RENDERER
 
-    render_in_sandbox()
+    utils.apply_template = RENDERER
     split = config["test_split"]
     data = DatasetDict({split: Dataset.from_list(rows)})
     config = {**config, "dataset_kwargs": None, "custom_dataset": partial(returned, data)}

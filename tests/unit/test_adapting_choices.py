@@ -75,7 +75,7 @@ def test_measuring_takes_at_most_a_fourth_of_the_time(gain):
 )
 def test_bfloat16_where_model_and_processor_have_it(stored, amx, precision, monkeypatch, tmp_path):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    monkeypatch.setattr(speed, "has_amx", lambda file=None: amx)
+    monkeypatch.setattr(speed, "has_amx", lambda: amx)
     assert speed.precision_for(replace(SOURCE, stored=stored)) == precision
 
 

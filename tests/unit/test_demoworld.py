@@ -13,9 +13,7 @@ from revocab.demoworld import FAMILIES
 from revocab.demoworld.build import WorldOptions, write_world
 from revocab.demoworld.grammar import (
     Italian,
-    articulated,
     definite_article,
-    indefinite_article,
     noun,
 )
 from revocab.demoworld.names import people, towns
@@ -39,20 +37,20 @@ ITEMS = 120
 )
 def test_singular_articles(word, gender, the, a):
     assert definite_article(word, gender) == the
-    assert indefinite_article(word, gender) == a
+    assert Italian(word, gender).a == (a + word if a[-1] == "'" else f"{a} {word}")
 
 
 @pytest.mark.parametrize(
-    ("article", "di", "a", "in_"),
+    ("noun", "di", "a", "in_"),
     [
-        ("il", "del", "al", "nel"),
-        ("lo", "dello", "allo", "nello"),
-        ("l'", "dell'", "all'", "nell'"),
-        ("la", "della", "alla", "nella"),
+        (Italian("forno", "m"), "del forno", "al forno", "nel forno"),
+        (Italian("zaino", "m"), "dello zaino", "allo zaino", "nello zaino"),
+        (Italian("albero", "m"), "dell'albero", "all'albero", "nell'albero"),
+        (Italian("casa", "f"), "della casa", "alla casa", "nella casa"),
     ],
 )
-def test_articulated_prepositions(article, di, a, in_):
-    assert [articulated(one, article) for one in ("di", "a", "in")] == [di, a, in_]
+def test_articulated_prepositions(noun, di, a, in_):
+    assert (noun.del_, noun.al, noun.nel) == (di, a, in_)
 
 
 def test_noun_phrases():

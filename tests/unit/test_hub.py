@@ -17,8 +17,7 @@ from huggingface_hub.errors import (
 )
 
 from revocab.errors import RevocabError
-from revocab.hub import resolve
-from revocab.hub_errors import explain
+from revocab.hub import explain, resolve
 from revocab.io import read_json
 
 NAME = "mistralai/Mistral-7B-v0.1"

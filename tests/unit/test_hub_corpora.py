@@ -14,7 +14,7 @@ from revocab.corpora.source import HubData
 from revocab.demoworld.stories import build
 from revocab.errors import RevocabError
 from revocab.experiment.load import overlaid, substitute, without_nulls
-from revocab.hub_errors import explain_streamed
+from revocab.hub import explain
 from revocab.io import read_json, read_jsonl
 
 WEB, BOOKS, SCRIPT = "example/web", "example/books", "example/script"
@@ -152,8 +152,8 @@ def test_what_cannot_be_read_is_said_and_nothing_is_written(prepare, tmp_path, a
 
 
 def test_a_stream_that_is_lost_is_another_matter_than_one_that_never_was():
-    assert "after 7 rows" in explain_streamed(ConnectionError("lost"), "a/b", 7)
-    assert "rows" not in explain_streamed(ConnectionError("lost"), "a/b", 0)
+    assert "after 7 rows" in explain(ConnectionError("lost"), "a/b", rows=7)
+    assert "rows" not in explain(ConnectionError("lost"), "a/b")
 
 
 @pytest.mark.parametrize(

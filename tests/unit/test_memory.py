@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import MethodType
 
 import pytest
 import torch
 
 from revocab.costs.model import Memory, Outline, flops_per_token, most_trained
 from revocab.models.shape import GPU_CHUNK_ELEMENTS
-from revocab.training.loss import forward_to_loss
+from revocab.training.loss import loss_forward
 from revocab.training.run import Settings
 from revocab.training.stages import ParameterGroup, PeakRates
 
@@ -143,7 +144,7 @@ def test_what_autograd_keeps_is_close_to_the_estimate(precision, heads):
         num_attention_heads=queries, num_key_value_heads=keys, attn_implementation="sdpa",
     )  # fmt: skip
     model = LlamaForCausalLM(config)
-    forward_to_loss(model)
+    model.forward = MethodType(loss_forward, model)
     per_token = (kept_bytes(model, 3, precision) - kept_bytes(model, 1, precision)) / 64
     settings = Settings(
         steps=1, batch_size=1, learning_rate=1e-3, seed=1, checkpoint_every=1, precision=precision

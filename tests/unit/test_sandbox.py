@@ -8,8 +8,7 @@ from chat_toys import messages_of, write_tokenizer
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.chat_prompts import ChatFormat, ChatOptions
 from revocab.evaluation.multiple_choice.task_file import Renderer
-from revocab.sandbox import MAX_TEMPLATE
-from revocab.training.chat.template import ChatTemplate, load_template
+from revocab.training.chat.template import MAX_TEMPLATE, ChatTemplate, load_template
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 ATTACKS = {

@@ -244,7 +244,6 @@ def test_templates_of_ones_own_go_before_those_of_the_package(tmp_path):
     assert tasks.find_template("letters", tmp_path) == tmp_path / "letters.yaml"
     assert tasks.find_template("letters") == tasks.TEMPLATES / "letters.yaml"
     assert tasks.find_template("race", tmp_path) == tasks.TEMPLATES / "race.yaml"
-    assert {"mine", "letters", "race"} <= {*tasks.template_names(tmp_path)}
     found = tasks.load_template(tmp_path / "letters.yaml")
     assert found["num_fewshot"] == 3 and "<<question>>" in found["doc_to_text"]
     files = [path.stem for path in tasks.template_files(tmp_path / "letters.yaml")]

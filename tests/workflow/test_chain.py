@@ -17,7 +17,7 @@ from revocab.__main__ import main
 from revocab.experiment import read
 from revocab.experiment.layout import Layout
 from revocab.io import read_json, write_json
-from revocab.marker import MARKER, Marked, beside, changed_since, marker_of, read_marker
+from revocab.marker import MARKER, Marked, Marker, beside, changed_since, read_marker
 from revocab.verbs.results import files_of
 
 FILE = "tests/experiments/small.yaml"
@@ -52,8 +52,8 @@ def marked(jobs) -> dict[str, Marked]:
     found = {}
     for name, job in jobs.items():
         out = call_of(job).arguments.out
-        marker = marker_of(out)
-        assert marker is not None and marker.finished and marker.name == name
+        marker = Marker.model_validate(read_json(out / MARKER if out.is_dir() else beside(out)))
+        assert marker.finished and marker.name == name
         found[name] = Marked(out if out.is_dir() else out.parent, marker, [*marker.files])
     return found
 

@@ -14,10 +14,10 @@ from pydantic import Field, StrictBool, StrictInt, StrictStr, model_validator
 
 from revocab.closed import Closed
 from revocab.corpora.copies import copying_task, units
-from revocab.corpora.scripts import in_scripts
-from revocab.corpora.translations import Translations, pairs, translation_task
+from revocab.corpora.scripts import outside
+from revocab.corpora.translations import Translations, pairs
 from revocab.errors import RevocabError
-from revocab.training.chat.messages import Message, MessageReader, text_of
+from revocab.training.chat.messages import ASSISTANT, Message, MessageReader, text_of
 
 if TYPE_CHECKING:
     from revocab.corpora.options import CorpusJob, CorpusOptions
@@ -136,7 +136,7 @@ def _document(
     text = text or ""
     if options.escaped_line_ends:
         text = text.replace("\\n", "\n")
-    return {"text": in_scripts(text, options.scripts) if options.scripts else text}
+    return {"text": outside(tuple(options.scripts)).sub("", text) if options.scripts else text}
 
 
 def documents_of(
@@ -177,7 +177,10 @@ def _translations(
         together = json.dumps(pair.texts, ensure_ascii=False)
         for (source, target), layout in layouts.items():
             texts = (pair.texts[source], pair.texts[target])
-            messages = translation_task(texts, layout) if all(texts) else []
+            messages: list[Message] = []
+            if all(texts):
+                answer: Message = {"role": ASSISTANT, "content": texts[1]}
+                messages = [*layout.messages([], texts, turns=True), answer]
             own, where = f"{identifier}.{source}-{target}", f"{label}, row {pair.number}"
             yield Document(where, own, _conversation(messages), together)
 

@@ -64,7 +64,13 @@ def data_files(path: str | Path) -> list[Path]:
             raise RevocabError(
                 f"{path}: no file of a supported format in this folder; give {ALLOWED}"
             )
-        others = [file.name for file in below if is_left_out(file.relative_to(path))]
+        # Of the others those that might be text: not hidden, and none that comes with data.
+        others = [
+            file.name
+            for file in below
+            if not any(part.startswith((".", "_")) for part in file.relative_to(path).parts)
+            and not (content_of(file) or BESIDE_DATA.fullmatch(file.name.lower()))
+        ]
         if others:
             more = f" and {len(others) - 3:,} more" if len(others) > 3 else ""
             raise RevocabError(
@@ -79,14 +85,6 @@ def data_files(path: str | Path) -> list[Path]:
         raise RevocabError(f"{path}: allowed are {ALLOWED}; text is UTF-8")
     check_file(path)
     return [path]
-
-
-def is_left_out(file: Path) -> bool:
-    """Tell whether a file of a folder of texts might be text, too: not of a known kind, not hidden,
-    and none that comes with data.
-    """
-    hidden = any(part.startswith((".", "_")) for part in file.parts)
-    return not (content_of(file) or hidden or BESIDE_DATA.fullmatch(file.name.lower()))
 
 
 def checksum(path: str | Path) -> str:
@@ -169,9 +167,7 @@ def check_length(characters: int, where: str) -> None:
 
 
 def text_rows(
-    lines: Iterator[tuple[int, str]],
-    documents: TextDocuments = "empty_lines",
-    where: str = "text",
+    lines: Iterator[tuple[int, str]], documents: TextDocuments, where: str
 ) -> Iterator[dict[str, str]]:
     """Yield the documents of a plain text that have text, as ``documents`` says where they end.
 

@@ -11,7 +11,7 @@ from revocab.corpora.copies import Unit
 from revocab.corpora.documents import Condition
 from revocab.corpora.formats import TextDocuments
 from revocab.corpora.read import CONVERSATION_KEYS
-from revocab.corpora.scripts import others
+from revocab.corpora.scripts import outside
 from revocab.corpora.source import Form
 from revocab.corpora.translations import Translations
 from revocab.limits import OFTEN, TEXT_BYTES, BatchSize, Bytes, Count
@@ -99,7 +99,7 @@ class CorpusOptions(Closed):
         contents = [key for key in CONVERSATION_KEYS if getattr(self, key) is not None]
         if len(contents) > 1:
             raise ValueError(f"{' and '.join(contents)}: a row makes one of them; give one")
-        others(self.scripts)  # says which names are none
+        outside(self.scripts)  # says which names are none
         for name in ("escaped_line_ends", "scripts"):
             if getattr(self, name) and (self.messages_field or self.translation):
                 raise ValueError(

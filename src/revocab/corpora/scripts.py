@@ -22,7 +22,7 @@ EMOJI = rf"\p{{Regional_Indicator}}+|{PICTOGRAPH}(?:\u200D{PICTOGRAPH})*"
 
 
 @cache
-def others(scripts: Sequence[str], *, emoji: bool = True) -> regex.Pattern[str]:
+def outside(scripts: Sequence[str], *, emoji: bool = True) -> regex.Pattern[str]:
     """Return the pattern of what text in these scripts is without: other letters, and ``emoji``.
 
     Raises :class:`ValueError` for a name that is no script of Unicode's.
@@ -43,10 +43,6 @@ def others(scripts: Sequence[str], *, emoji: bool = True) -> regex.Pattern[str]:
             )
         allowed += rf"\p{{Script={name}}}"
     return regex.compile(f"{EMOJI}|[^{allowed}]" if emoji else f"[^{allowed}]", regex.VERSION1)
-
-
-def in_scripts(text: str, scripts: Sequence[str]) -> str:
-    return others(tuple(scripts)).sub("", text)
 
 
 @cache
@@ -76,5 +72,5 @@ def commonest_script(texts: Iterable[str]) -> str | None:
 
 def is_written_in(text: str, script: str) -> bool:
     """Return whether a text has letters of a script, and of no other."""
-    rest = others((script,)).sub("", text)
-    return rest == text and others(()).search(text) is not None
+    rest = outside((script,)).sub("", text)
+    return rest == text and outside(()).search(text) is not None

@@ -24,8 +24,7 @@ from revocab.corpora.formats import (
     numbered_lines,
 )
 from revocab.errors import RevocabError
-from revocab.hub import dataset_rows, resolve
-from revocab.hub_errors import explain_streamed
+from revocab.hub import dataset_rows, explain, resolve
 from revocab.links import check_file
 
 Kind = Literal["world", "path", "pattern", "lines", "hub"]
@@ -179,7 +178,7 @@ def check_number(form: Form, files: Sequence[Path]) -> None:
 
 
 def read_numbered(
-    form: Form, files: Sequence[Path] = (), limit: int | None = None
+    form: Form, files: Sequence[Path], limit: int | None = None
 ) -> list[dict[str, Any]]:
     """Return the rows of a source, each with a text ``id``; at most the first ``limit``.
 
@@ -216,7 +215,7 @@ def names_of(files: Sequence[Path]) -> list[str]:
     return [Path(file).relative_to(above).as_posix() for file in files]
 
 
-def hub_rows(hub: HubData, *, streaming: bool = False) -> Iterator[dict[str, Any]]:
+def hub_rows(hub: HubData, *, streaming: bool) -> Iterator[dict[str, Any]]:
     """Yield the rows of a Hub data set, fields renamed; of several configurations, joined rows."""
     commit = resolve(hub.id, hub.revision, "dataset")
     if hub.names is None:
@@ -267,7 +266,7 @@ def configuration(
     except Exception as error:
         if not streaming:
             raise
-        raise RevocabError(explain_streamed(error, hub.id, number)) from error
+        raise RevocabError(explain(error, hub.id, rows=number)) from error
 
 
 def renamed(row: dict[str, Any], fields: dict[str, str], where: str) -> dict[str, Any]:

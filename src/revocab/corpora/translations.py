@@ -18,7 +18,6 @@ from revocab.corpora.source import renamed
 from revocab.errors import RevocabError
 from revocab.limits import Count
 from revocab.training.chat.layout import Languages, Layout, LayoutOptions
-from revocab.training.chat.messages import ASSISTANT, Message
 
 #: How a translation is asked for, unless an experiment says otherwise (SAVA's Table 8).
 LAYOUT = Layout(instruction="<<translate>>", labels=("Text", "Translation"))
@@ -91,10 +90,6 @@ class Pair(NamedTuple):
 
 def aliases(languages: Languages) -> dict[str, str]:
     return {"source": f"from_{languages[0]}", "target": f"from_{languages[1]}"}
-
-
-def translation_task(texts: tuple[str, str], layout: Layout) -> list[Message]:
-    return [*layout.messages([], texts, turns=True), {"role": ASSISTANT, "content": texts[1]}]
 
 
 def pairs(rows: Iterable[Any], label: str, options: Translations) -> Iterator[Pair]:

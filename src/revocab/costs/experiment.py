@@ -240,22 +240,18 @@ def tokens_held_out(layout: Layout) -> float:
 
 def timed(layout: Layout, trainings: Sequence[Training], options: CostOptions) -> list[Training]:
     """Return trainings with their hours: without a named device as measured there, or first."""
-    speeds = {item.name: options.speed or measured_speed(layout, item.name) for item in trainings}
+    speeds = {item.name: options.speed for item in trainings}
+    for name in speeds if options.speed is None else ():
+        file = Path(folder_of(layout, name), "timing.json")
+        if file.is_file():  # operations a second of one device
+            timing = read_json(file)
+            speeds[name] = float(timing["model_flops_per_second"] / timing["processes"])
     first = next(filter(None, speeds.values()), None)
     if first is None:
         return [*trainings]
     return [
         replace(item, hours=item.flops / (speeds[item.name] or first) / HOUR) for item in trainings
     ]
-
-
-def measured_speed(layout: Layout, training: str) -> float | None:
-    """Return the operations a second of a device that a training measured here, if it has."""
-    file = Path(folder_of(layout, training), "timing.json")
-    if not file.is_file():
-        return None
-    timing = read_json(file)
-    return float(timing["model_flops_per_second"] / timing["processes"])
 
 
 def times_of(trainings: Sequence[Training], options: CostOptions) -> dict[str, tuple[float, str]]:

@@ -30,20 +30,6 @@ def definite_article(word: str, gender: str) -> str:
     return "lo" if takes_lo(word) else "il"
 
 
-def indefinite_article(word: str, gender: str) -> str:
-    """Return un/uno/una/un' for an Italian word; un' carries no space."""
-    vowel = word[0].lower() in VOWELS
-    if gender == "f":
-        return "un'" if vowel else "una"
-    return "uno" if takes_lo(word) else "un"
-
-
-def articulated(preposition: str, article: str) -> str:
-    """Return preposition and definite article in one word: di + il = del, in + lo = nello."""
-    stem = _STEMS[preposition]
-    return f"{stem}l{'' if article == 'il' else article}"  # lo, la, l' double the consonant
-
-
 def join(article: str, word: str) -> str:
     return article + word if article.endswith("'") else f"{article} {word}"
 
@@ -69,7 +55,10 @@ class Italian(Phrases):
     gender: str
 
     def _preposed(self, preposition: str) -> str:
-        return join(articulated(preposition, definite_article(self.word, self.gender)), self.word)
+        """Return preposition and definite article in one word: di + il = del, in + lo = nello."""
+        article = definite_article(self.word, self.gender)
+        ending = "" if article == "il" else article  # lo, la, l' double the consonant
+        return join(f"{_STEMS[preposition]}l{ending}", self.word)
 
     @property
     def the(self) -> str:
@@ -77,7 +66,9 @@ class Italian(Phrases):
 
     @property
     def a(self) -> str:
-        return join(indefinite_article(self.word, self.gender), self.word)
+        if self.gender == "f":
+            return join("un'" if self.word[0].lower() in VOWELS else "una", self.word)
+        return join("uno" if takes_lo(self.word) else "un", self.word)
 
     @property
     def of(self) -> str:

@@ -76,7 +76,7 @@ def fact_items(
     language: str,
     count: int,
     test: bool,
-    supported: tuple[bool, ...] = (False,),
+    supported: tuple[bool, ...],
 ) -> Iterator[dict[str, Any]]:
     """Yield question rows about ``facts``, with or without a supporting passage, to ``count``."""
     every = ((fact, question) for fact in facts for question in fact.asked(test))

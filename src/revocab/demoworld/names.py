@@ -66,11 +66,11 @@ def _name(draw: random.Random, endings: list[str]) -> str:
     return draw.choice(_STARTS) + draw.choice(_MIDDLES) + draw.choice(endings)
 
 
-def people(seed: int, count: int = 800) -> list[Person]:
+def people(seed: int) -> list[Person]:
     draw = random.Random(f"people-{seed}")
     women, men, families = (
         _distinct(partial(_name, draw, endings), number)
-        for endings, number in ((_FEMALE, count // 2), (_MALE, count - count // 2), (_FAMILY, 420))
+        for endings, number in ((_FEMALE, 400), (_MALE, 400), (_FAMILY, 420))
     )
     return [
         Person(name, draw.choice(families), female)
@@ -79,7 +79,7 @@ def people(seed: int, count: int = 800) -> list[Person]:
     ]
 
 
-def towns(seed: int, count: int = 200) -> list[str]:
+def towns(seed: int) -> list[str]:
     draw = random.Random(f"towns-{seed}")
     ends = _TOWN_ENDS + [a + b for a in ("a", "e", "i", "o") for b in _TOWN_MORE]
 
@@ -87,4 +87,4 @@ def towns(seed: int, count: int = 200) -> list[str]:
         start, end = draw.choice(_TOWN_STARTS), draw.choice(ends)
         return (start[:-1] if end[0] in "aeio" else start) + end
 
-    return _distinct(town, count)
+    return _distinct(town, 200)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from types import SimpleNamespace
 
 from revocab.closed import RunStep
 from revocab.corpora.answers.options import judges
@@ -24,23 +25,15 @@ from revocab.experiment.lineage import (
 )
 from revocab.experiment.schema import Experiment
 from revocab.experiment.schema.data import OwnAnswers
-from revocab.experiment.schema.models import ChangedModel
 from revocab.initialise.method import methods
 from revocab.limits import ALL_CHECKPOINTS
 from revocab.models.change import ModelReference
 from revocab.models.changes.blocks import ADDED_BLOCKS
 from revocab.models.folder import ModelFolder
-from revocab.models.parameters import parameter_names
+from revocab.models.parameters import config_keys, weight_shapes
 from revocab.training.lora import LORA, lora_problems
 from revocab.training.recipe import ALL, ANSWERS
 from revocab.training.stages import MATRICES, PATTERNS, Stage
-
-
-def changed_models(experiment: Experiment) -> Iterator[tuple[str, str, ChangedModel]]:
-    for name, model in experiment.models.items():
-        change = model.change()
-        if change is not None:
-            yield name, f"models.{name}.{change[0]}", change[1]
 
 
 def bodies(experiment: Experiment, model: str) -> list[str]:
@@ -72,8 +65,10 @@ def check_models(experiment: Experiment) -> Iterator[str]:
                 f"{key}: model {name!r} is vocabulary_only, so it can only be a helper: it has"
                 " no blocks between embedding and head; name another, or fetch all of it"
             )
-    for name, key, change in changed_models(experiment):
-        own = experiment.models[name].tokenizer
+    for name, model in experiment.models.items():
+        if (changed := model.change()) is None:
+            continue
+        key, change, own = f"models.{name}.{changed[0]}", changed[1], model.tokenizer
         if isinstance(change.model, RunStep):
             yield from checkpoint_problems(experiment, f"{key}.model", change.model)
             run = experiment.expanded.get(change.model.run)
@@ -285,7 +280,8 @@ def parameters_of(experiment: Experiment, model: str) -> tuple[list[str], int, b
         if entry is not None and entry.pretrain:
             blocks = number_of_blocks(experiment, model)
             shape = entry.pretrain.architecture.model_copy(update={"layers": blocks})
-            return parameter_names(shape), shape.hidden_size, len(changed) > 0
+            keys = SimpleNamespace(model_type=shape.family, **config_keys(shape, vocabulary_size=1))
+            return [*weight_shapes(keys)], shape.hidden_size, len(changed) > 0
         if entry is not None and entry.path and not changed:
             folder = ModelFolder(Path(entry.path))
             expanded = ADDED_BLOCKS in folder.config

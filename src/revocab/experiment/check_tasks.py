@@ -39,7 +39,12 @@ def check_tasks(experiment: Experiment) -> Iterator[str]:
                 " 'lm_eval ls tasks' lists them"
             )
     yield from layout_problems(experiment)
-    yield from corpus_word_problems(experiment)
+    for name, corpus in experiment.corpora.items():
+        for problem in refused(lambda pairs: pairs and pairs.layouts, corpus.translation):
+            yield f"corpora.{name}.translation: {problem}"
+        lacking = missing_words((INSTRUCTION, TEXT, COPY), corpus.language)
+        if corpus.copying is not None and lacking:
+            yield f"corpora.{name}.copying: {lacking}"
     yield from template_problems(experiment)
 
 
@@ -170,15 +175,6 @@ def way_of_asking(changes: Mapping[str, Any]) -> dict[str, Any]:
     return {**named, "labels": list(layout.labels), "language": changes.get("language")}
 
 
-def corpus_word_problems(experiment: Experiment) -> Iterator[str]:
-    for name, corpus in experiment.corpora.items():
-        for problem in refused(lambda asked: asked and asked.layouts, corpus.translation):
-            yield f"corpora.{name}.translation: {problem}"
-        lacking = missing_words((INSTRUCTION, TEXT, COPY), corpus.language)
-        if corpus.copying is not None and lacking:
-            yield f"corpora.{name}.copying: {lacking}"
-
-
 def template_problems(experiment: Experiment) -> Iterator[str]:
     choices = experiment.evaluation.multiple_choice
     own = Path(choices.templates) if choices.templates else None
@@ -195,10 +191,6 @@ def template_problems(experiment: Experiment) -> Iterator[str]:
             lambda file, by: fill_words(load_template(file), file, by), path, task.language
         )
         yield from (f"{key}: {problem}" for problem in filled)
-
-
-def fill_template(path: Path, language: str) -> None:
-    fill_words(load_template(path), path, language)
 
 
 def heldout_problems(

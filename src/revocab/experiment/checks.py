@@ -96,12 +96,13 @@ def check_tables_and_figures(experiment: Experiment, wrong: Sequence[str]) -> It
 
 def check_parallel(experiment: Experiment) -> Iterator[str]:
     parallel, key = experiment.fertility.parallel, "fertility.parallel.languages"
-    if parallel and len(set(parallel.languages)) < len(parallel.languages):
+    if parallel is None:
+        return
+    if len(set(parallel.languages)) < len(parallel.languages):
         yield f"{key}: {parallel.languages} has duplicates; name each once"
-    known = parallel.source.lines if parallel else None
-    for language in parallel.languages if parallel and known is not None else ():
-        if known is not None and language not in known:
-            yield unknown(key, language, known, "language in lines")
+    if (known := parallel.source.lines) is not None:
+        unnamed = (language for language in parallel.languages if language not in known)
+        yield from (unknown(key, language, known, "language in lines") for language in unnamed)
 
 
 def check(experiment: Experiment) -> list[str]:

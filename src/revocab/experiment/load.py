@@ -19,8 +19,8 @@ from pydantic import ValidationError
 from revocab import extensions, yaml_file
 from revocab.closed import checked, located, nearest, problems_of
 from revocab.errors import RevocabError
+from revocab.experiment.check_files import moved
 from revocab.experiment.checks import check
-from revocab.experiment.moved import moved
 from revocab.experiment.schema import Experiment
 from revocab.experiment.written_out import WrittenOut, as_in_file
 from revocab.training.named_recipes import with_named_recipes

@@ -101,7 +101,13 @@ class ChosenMethod(MethodOptions, OfKinds):
     @field_validator("tables", check_fields=False)
     @classmethod
     def _fills_tables(cls, tables: str | None) -> str | None:
-        able = able_to_fill(methods()[str(kind_of(cls))])
+        own = str(kind_of(cls))
+        # What can fill them with a row per token, beside a method or as it.
+        able = [
+            name
+            for name, method in methods().items()
+            if method.fills_tables and (name == own or method.needs(method.options()) is None)
+        ]
         if tables is not None and tables not in able:
             raise ValueError(
                 "fills no further tensors with a row per token; those that do: "
@@ -146,15 +152,6 @@ class ScaleJob(ScaleOptions, Job):
 
 def find_method(name: str) -> Method:
     return look_up("method", name, methods(), "method")
-
-
-def able_to_fill(method: Method) -> dict[str, Method]:
-    """Return what can fill further tensors with a row per token, beside a method or as it."""
-    return {
-        other.name: other
-        for other in methods().values()
-        if other.fills_tables and (other == method or other.needs(other.options()) is None)
-    }
 
 
 def table_method(method: Method, options: MethodOptions) -> tuple[Method, MethodOptions]:

@@ -28,7 +28,7 @@ from revocab.links import link_or_copy
 from revocab.marker import is_whole, mark_file, read_marker
 from revocab.models.folder import HEADS, ModelFolder, copy_documents, files_of, read_settings
 from revocab.models.hub_or_folder import TOKENIZER_PATTERNS, snapshot
-from revocab.models.weights import PICKLED, WEIGHTS, index_of, read_index, read_tensor, stored_parts
+from revocab.models.weights import PICKLED, WEIGHTS, read_index, read_tensor, stored_parts
 from revocab.models.write import link_weights
 from revocab.output import OutputFolder, check_files
 from revocab.vocabulary.tokenizers.splitter import LLAMA_CPP_SPLITTERS, LlamaSplitter
@@ -118,7 +118,7 @@ def fetch_rows(name: str, commit: str, folder: Path) -> None:
     """
     fetch = partial(snapshot, name, commit, "model", folder)
     fetch([*TOKENIZER_PATTERNS, "README.md", "LICENSE*"])
-    indices = {folder / index_of(weights): weights for weights in (WEIGHTS, PICKLED)}
+    indices = {folder / f"{weights}.index.json": weights for weights in (WEIGHTS, PICKLED)}
     index = next((path for path in indices if path.is_file()), None)
     if index is not None:
         placed = read_index(index, Path(indices[index]).suffix)["weight_map"]

@@ -10,13 +10,11 @@ from typing import Any, Literal, cast
 
 from pydantic import Field
 
-from revocab.closed import Closed
+from revocab.closed import HUB_NAME, Closed
 from revocab.errors import RevocabError
-from revocab.hub import offline, resolve
-from revocab.hub_errors import explain
+from revocab.hub import explain, offline, resolve
 from revocab.links import link_or_copy
 from revocab.marker import MARKER
-from revocab.wording import HUB_NAME
 
 What = Literal["model", "tokenizer"]
 #: ``owner/name`` or ``owner/name@revision``.

@@ -17,7 +17,7 @@ from revocab.heavy_types import DType, PreTrainedModel
 from revocab.models.findings import Finding, finite_findings, scan, some
 from revocab.models.folder import ModelFolder, read_settings
 from revocab.models.shape import layer_map, load_config, load_shape, model_class, with_own_code
-from revocab.models.token_rows import cut_off, padding_findings
+from revocab.models.token_rows import padding_findings, token_rows
 from revocab.models.weights import INDEX, WEIGHTS, equal_tensors
 from revocab.vocabulary.tokenizers.file_ids import TokenizerFiles
 
@@ -93,8 +93,8 @@ def load_causal_lm(
     model, info = loaded
     # What a quantised checkpoint must hold is known only when it is loaded.
     refuse(f.line(folder) for f in _differences(ModelFolder(Path(folder)), model, info))
-    if not padding:
-        cut_off(model)
+    if not padding and (tokens := token_rows(model.config)):
+        model.resize_token_embeddings(tokens, mean_resizing=False)
     return model if len(devices) > 1 else model.to(device)
 
 
@@ -109,16 +109,8 @@ def check_model(folder: str | Path) -> None:
     """
     model = ModelFolder(Path(folder))
     values = finite_findings(scan(model.path, model.files))
-    refuse(finding.line(folder) for finding in chain(_structural(model), values))
-
-
-def check_structure(folder: Path) -> None:
-    """Raise :class:`RevocabError` as :func:`check_model` does, without a look at any value."""
-    refuse(finding.line(folder) for finding in _structural(ModelFolder(folder)))
-
-
-def _structural(model: ModelFolder) -> Iterator[Finding]:
-    return chain.from_iterable(check(model) for check in STRUCTURE)
+    findings = chain(*(check(model) for check in STRUCTURE), values)
+    refuse(finding.line(folder) for finding in findings)
 
 
 def _layout(model: ModelFolder) -> Iterator[Finding]:

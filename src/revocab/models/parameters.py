@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, model_validator
@@ -131,11 +130,6 @@ def config_keys(architecture: Architecture, vocabulary_size: int) -> dict[str, A
         "num_key_value_heads": architecture.kv_heads,
         "tie_word_embeddings": architecture.tied,
     }
-
-
-def parameter_names(architecture: Architecture) -> list[str]:
-    keys = config_keys(architecture, 1)
-    return list(weight_shapes(SimpleNamespace(model_type=architecture.family, **keys)))
 
 
 def config_parameters(config: PretrainedConfig) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from revocab.models.token_rows import TOKEN_ROWS
@@ -156,7 +155,7 @@ def new_config(
     rows: int,
     ids: dict[str, int | None],
     counterparts: Counterparts,
-    more_sizes: Mapping[str, int] = MappingProxyType({}),
+    more_sizes: Mapping[str, int],
 ) -> tuple[dict[str, Any], list[str]]:
     """Return ``config.json`` for ``tokens``, of ``rows`` rows, and what was dropped."""
     sizes = {"vocab_size": rows, **({TOKEN_ROWS: tokens} if rows != tokens else {}), **more_sizes}

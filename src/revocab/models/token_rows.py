@@ -27,7 +27,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from revocab.errors import refuse
-from revocab.heavy_types import PreTrainedModel, Tensor
+from revocab.heavy_types import Tensor
 from revocab.io import write_json
 from revocab.models.findings import Finding
 from revocab.models.folder import ModelFolder, copy_documents, copy_tokenizer
@@ -212,12 +212,6 @@ def filled_anew(state: Mapping[str, Tensor], matrices: Mapping[str, int]) -> dic
     """Return weights, :func:`filled` those of :func:`padded_matrices`; tied ones stay so."""
     new = {state[name].data_ptr(): filled(state[name], rows) for name, rows in matrices.items()}
     return {name: new.get(tensor.data_ptr(), tensor) for name, tensor in state.items()}
-
-
-def cut_off(model: PreTrainedModel) -> None:
-    """Remove the rows of padding from a loaded model: it is then that of the tokens alone."""
-    if tokens := token_rows(model.config):
-        model.resize_token_embeddings(tokens, mean_resizing=False)
 
 
 def padding_findings(folder: ModelFolder) -> Iterator[Finding]:

@@ -20,7 +20,7 @@ from revocab.heavy_types import PreTrainedTokenizerFast, ndarray
 from revocab.io import write_json, write_text
 from revocab.models import origin
 from revocab.models.folder import ModelFolder, copy_documents, read_settings, tell_left_out
-from revocab.models.load import check_structure
+from revocab.models.load import STRUCTURE
 from revocab.models.token_rows import TOKEN_ROWS, token_tables
 from revocab.models.write import write_weights
 from revocab.vocabulary.tokenizers.load import write_tokenizer
@@ -94,8 +94,6 @@ def write_trimmed(
     tokenizer: PreTrainedTokenizerFast,
     facts: Mapping[str, Any],
     folder: Path,
-    *,
-    progress: bool = False,
 ) -> list[str]:
     """Write the rows of ``kept_N`` (ascending) and all else of a model into an empty folder.
 
@@ -121,9 +119,9 @@ def write_trimmed(
         generation, more = renumbered(model.generation, rows_N)
         write_json(folder / "generation_config.json", generation)
         dropped = sorted({*dropped, *more})
-    write_weights(source, changed, folder, progress=progress)
-    check_structure(folder)
+    write_weights(source, changed, folder, progress=True)
     trimmed = ModelFolder(folder)
+    refuse(finding.line(folder) for check in STRUCTURE for finding in check(trimmed))
     manifest = {
         "change": "trim",
         **facts,

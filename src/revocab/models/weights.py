@@ -212,10 +212,6 @@ def parameter_bytes(folder: Path, dtype: str) -> int | None:
     return sum(math.prod(part.shape) for part in parts) * getattr(torch, dtype).itemsize or None
 
 
-def index_of(weights: str) -> str:
-    return f"{weights}.index.json"
-
-
 def first_of(problems: list[str]) -> list[str]:
     """Return the first problems and, where there are more, how many: shards hold thousands."""
     more = len(problems) - _FIRST

@@ -28,14 +28,15 @@ from revocab.io import read_json, write_text
 from revocab.limits import Count, Positive, Size, Tokens
 from revocab.models.hub_or_folder import model_field
 from revocab.product.choices import (
+    STAND_IN_BYTES_PER_TOKEN,
     TOGETHER,
     Way,
-    check_stand_in_text,
     choose,
     vocabulary_size,
 )
 from revocab.product.experiment_file import FOLDER, TABLE, ExperimentFile
 from revocab.product.inputs import (
+    STAND_IN_TOKENS,
     Source,
     Text,
     find,
@@ -253,9 +254,15 @@ def look_at_inputs(
             ],
             problems,
         )
-    if model is None:
-        check_stand_in_text(keep)
-    return look_at_stand_in() if model is None else look_at(model), texts, keep
+    if model is not None:
+        return look_at(model), texts, keep
+    size, needed = sum(text.bytes for text in keep), STAND_IN_TOKENS * STAND_IN_BYTES_PER_TOKEN
+    if size < needed:
+        raise RevocabError(
+            f"--keep: {size:,} bytes in all, but the {STAND_IN_TOKENS:,} tokens of a stand-in need"
+            f" {needed:,}; give more text, or leave out --keep to generate it"
+        )
+    return look_at_stand_in(), texts, keep
 
 
 def texts_of(files: dict[str, Path], usual: str, flag: str, options: AdaptOptions) -> list[Text]:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from revocab.costs.devices import BYTES_PER_TOKEN
 from revocab.errors import RevocabError, refuse
-from revocab.product.inputs import STAND_IN_TOKENS, Source, Text
+from revocab.product.inputs import Source, Text
 
 #: Bytes of text for each new token where the user names no size: at about four bytes a token, each
 #: new one is then seen some hundred times in one pass.
@@ -94,11 +94,11 @@ class Choices:
         return -(-self.steps // 2)
 
 
-def heldout_bytes(size: int, most: int = HELDOUT_BYTES) -> int:
+def heldout_bytes(size: int, most: int) -> int:
     return max(1, min(most, int(size * HELDOUT_SHARE)))
 
 
-def affordable_heldout(tokens: int, texts: int, gain: float = 1.0) -> int:
+def affordable_heldout(tokens: int, texts: int, gain: float) -> int:
     """Return the bytes held out of each of so many texts, which a training of so many tokens can
     afford to measure; ``gain`` is by how much training is faster than float32.
     """
@@ -167,16 +167,6 @@ def vocabulary_size(stated: int | None, base: int, text: int, trained: float | N
             )
     refuse(problems[:1])
     return stated
-
-
-def check_stand_in_text(keep: Sequence[Text]) -> None:
-    """Raise :class:`RevocabError` unless a stand-in's vocabulary can be made of the text."""
-    size, needed = sum(text.bytes for text in keep), STAND_IN_TOKENS * STAND_IN_BYTES_PER_TOKEN
-    if size < needed:
-        raise RevocabError(
-            f"--keep: {size:,} bytes in all, but the {STAND_IN_TOKENS:,} tokens of a stand-in need"
-            f" {needed:,}; give more text, or leave out --keep to generate it"
-        )
 
 
 def choose(

@@ -29,7 +29,7 @@ from revocab.models.folder import check_model_folder
 from revocab.models.hub_or_folder import local, model_field
 from revocab.output import OutputFolder
 from revocab.product.inputs import Text, look_at, measure_texts
-from revocab.progress import Say, silent, spoken
+from revocab.progress import Say, spoken
 from revocab.verb import verb
 from revocab.vocabulary.tokenizers.unseen import Unseen
 
@@ -131,7 +131,7 @@ def with_speeds(
     documents: Sequence[str],
     device: str,
     *,
-    say: Say = silent,
+    say: Say,
 ) -> dict[str, Any]:
     """Return how two models differ on a text: their losses on it, speeds and sizes."""
     characters = sum(map(len, documents))
@@ -160,10 +160,10 @@ def loss_difference(
     folders: Sequence[Path],
     documents: Sequence[str],
     device: str,
-    texts: int = 1,
+    texts: int,
     fewest: int = FEWEST_PARTS,
     *,
-    say: Say = silent,
+    say: Say,
 ) -> dict[str, Any]:
     """Return both models' losses on a text, and how they differ, with an interval.
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from revocab.languages import language_label
 from revocab.product import choices as chosen
-from revocab.product.inputs import STAND_IN, Text
+from revocab.product.inputs import STAND_IN, STAND_IN_TOKENS, Text
 
 FOLDER = Path(__file__).parent
 CHECK, TABLE = "check", "before-and-after"
@@ -78,6 +78,7 @@ class ExperimentFile:
             "alone": chosen.ALONE[self.way],
             "check_steps": CHECK_STEPS,
             "stand_in": STAND_IN,
+            "stand_in_tokens": STAND_IN_TOKENS,
             "chosen": chosen,
             "corpus": lambda text: corpus(text, choices.heldout),
             "flow": flow,

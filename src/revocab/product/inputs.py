@@ -15,8 +15,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from revocab import wording
-from revocab.closed import near
+from revocab.closed import LANGUAGE, known_language, near
 from revocab.corpora.formats import TextDocuments, check_length, reading_of
 from revocab.corpora.source import Form, read_rows
 from revocab.costs.model import operations
@@ -203,15 +202,15 @@ def shared_text(texts: Iterable[tuple[str, Path]]) -> list[str]:
 
 
 def check_language(language: str, flag: str) -> None:
-    if re.fullmatch(wording.LANGUAGE, language):
+    if re.fullmatch(LANGUAGE, language):
         try:
-            wording.known_language(language)
+            known_language(language)
         except ValueError as error:
             raise RevocabError(f"{flag} {language}=…: {error}") from None
         return
     codes = codes_by_name()
     lower = language.lower()
-    meant = lower if re.fullmatch(wording.LANGUAGE, lower) else codes.get(lower)
+    meant = lower if re.fullmatch(LANGUAGE, lower) else codes.get(lower)
     hint = f"; write {flag} {meant}=FILE" if meant else near(language, codes.values())
     raise RevocabError(f"{flag} {language}=…: not a language code (ISO 639, such as it){hint}")
 
@@ -277,10 +276,9 @@ def precision_for(source: Source) -> str:
     return "bfloat16" if has_amx() else "float32"
 
 
-def has_amx(file: Path = Path("/proc/cpuinfo")) -> bool:
-    return (
-        file.is_file() and "amx_bf16" in file.read_text(encoding="utf-8", errors="replace").split()
-    )
+def has_amx() -> bool:
+    file = Path("/proc/cpuinfo")
+    return file.is_file() and "amx_bf16" in file.read_text("utf-8", errors="replace").split()
 
 
 def training_speed(source: Source, precision: str, cores: int | None) -> float:

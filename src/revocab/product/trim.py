@@ -155,9 +155,7 @@ def write(
         "compared_lines": fixed.lines + sum(changed.lines for changed in compared.values()),
     }
     with out.replaced() as part:
-        values["dropped"] = write_trimmed(
-            model, choice.kept_N, choice.tokenizer, facts, part, progress=True
-        )
+        values["dropped"] = write_trimmed(model, choice.kept_N, choice.tokenizer, facts, part)
         write_reasons(choice, languages, part / REASONS)
         if texts:
             draw(choice, languages, part, PICTURE)

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from revocab.closed import Id
 from revocab.errors import RevocabError
-from revocab.evaluation.multiple_choice.families import family_rank
+from revocab.evaluation.multiple_choice.families import families
 from revocab.report.annotations import Experiment, Run
 
 
@@ -89,7 +89,13 @@ class RunIndex:
         of_language = [task for task, entry in tasks.items() if entry.language == language]
         if columns is not None:
             return [t for family in columns for t in of_language if tasks[t].family == family]
-        return sorted(of_language, key=lambda task: (family_rank(tasks[task].family), task))
+        rank = {family: number for number, family in enumerate(families())}
+
+        def place(task: str) -> tuple[int, str, str]:
+            family = tasks[task].family
+            return rank.get(family, len(rank)), family, task
+
+        return sorted(of_language, key=place)
 
     def family(self, task: str) -> str:
         return self.experiment.evaluation.multiple_choice.tasks[task].family

@@ -208,7 +208,7 @@ def in_files(
     }
 
 
-def part_of(name: str, tensor: Any, dtype: torch.dtype, tokens: int | None = None) -> Part:
+def part_of(name: str, tensor: Any, dtype: torch.dtype, tokens: int | None) -> Part:
     """Return a sharded tensor as a part of a file; its bytes are gathered when they are asked for.
 
     Rows after the first ``tokens`` are padding, and filled anew.
@@ -248,16 +248,6 @@ def _check_finite(weights: Mapping[str, Any], dtype: torch.dtype, folder: Path) 
     names = sorted(set[str]().union(*(name for pair in broken for name in pair)))
     if names:
         raise not_finite(folder, ", ".join(names), dtype, diverged=any(rows for rows, _ in broken))
-
-
-def check_judged(heldout: Collection[str], trained_on: Collection[str]) -> None:
-    """Raise :class:`RevocabError` if no corpus that is trained on has held-out text."""
-    if not {*heldout} & {*trained_on}:
-        raise RevocabError(
-            "keep_best: no held-out text of a corpus that is trained on (trained on:"
-            f" {', '.join(trained_on)}; held out: {', '.join(heldout) or 'none'}); pack held-out"
-            " text of one (evaluation.heldout), or set keep_best: false"
-        )
 
 
 def heldout_means(rows: Iterable[Mapping[str, str]], corpora: Collection[str]) -> dict[int, float]:

@@ -70,16 +70,6 @@ def open_heldout(folder: str | Path) -> tuple[list[HeldoutCorpus], dict[str, Any
     return corpora, manifest
 
 
-def batches_of(corpus: HeldoutCorpus, device: torch.device) -> list[slice]:
-    budget = CPU_BATCH_TOKENS if device.type == "cpu" else GPU_BATCH_TOKENS
-    batches, begin = [], 0
-    while begin < len(corpus.lengths):
-        end = begin + max(1, budget // int(corpus.lengths[begin]))
-        batches.append(slice(begin, end))
-        begin = end
-    return batches
-
-
 def heldout_losses(
     model: Any, corpora: list[HeldoutCorpus], *, through_forward: bool = False
 ) -> list[float]:
@@ -92,11 +82,14 @@ def heldout_losses(
     many calls, since each is a meeting.
     """
     device = next(model.parameters()).device
-    work = [
-        (number, corpus, batch)
-        for number, corpus in enumerate(corpora)
-        for batch in batches_of(corpus, device)
-    ]
+    budget = CPU_BATCH_TOKENS if device.type == "cpu" else GPU_BATCH_TOKENS
+    work: list[tuple[int, HeldoutCorpus, slice]] = []
+    for number, corpus in enumerate(corpora):
+        begin = 0
+        while begin < len(corpus.lengths):
+            end = begin + max(1, budget // int(corpus.lengths[begin]))
+            work.append((number, corpus, slice(begin, end)))
+            begin = end
     rank, processes = 0, 1
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         rank, processes = torch.distributed.get_rank(), torch.distributed.get_world_size()

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from statistics import fmean
+from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -31,7 +32,7 @@ from revocab.training import checkpoints, resume_state
 from revocab.training.card import documents
 from revocab.training.heldout_loss import check_heldout, heldout_rows
 from revocab.training.lora import Adapters, frozen_linear, hold_in_16_bits, plain_name
-from revocab.training.loss import forward_to_loss
+from revocab.training.loss import loss_forward
 from revocab.training.records import ADAPTER, HELDOUT, LOSSES, LossTables
 from revocab.training.resume_state import LOST_AT_MOST, Request, Saving
 from revocab.training.run import MicroBatch, TrainingRun
@@ -133,7 +134,8 @@ class Training:
             # Up to transformers 5.22 it had another name.
             name = "activation_checkpointing_enable"
             getattr(model, name, model.gradient_checkpointing_enable)()
-        forward_to_loss(model)
+        # Inside forward: what wraps a call of it (autocast, DDP, FSDP) covers the loss, too.
+        model.forward = MethodType(loss_forward, model)
         # One group of parameters for each set of rates; decay spares none.
         self.optimizer = AdapterAdamW(
             [{"params": group.parameters} for group in self.groups],
@@ -453,10 +455,7 @@ class Training:
         """Return loss, speed, and the time that is left with what is measured and saved in it."""
         settings, each = self.settings, self.step_seconds / self.steps
         left = each * (settings.steps - self.step)
-        for what, steps in (
-            ("evaluation", self.heldout_steps),
-            ("export", self.checkpoint_steps),
-        ):
+        for what, steps in (("evaluation", self.heldout_steps), ("export", self.checkpoint_steps)):
             mean = fmean(self.seconds[what] or [0.0])
             left += sum(later > self.step for later in steps) * mean
         left *= 1 + fmean(self.seconds["state"] or [0.0]) / LOST_AT_MOST

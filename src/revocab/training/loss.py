@@ -7,7 +7,6 @@ vocabulary, and nothing is computed twice.
 
 from __future__ import annotations
 
-from types import MethodType
 from typing import Any
 
 import torch
@@ -167,14 +166,6 @@ def loss_forward(
     if lengths is not None:
         return summed_loss(model, input_ids, lengths, learned)
     return next_token_loss(model, input_ids, position_ids, predicted, learned)
-
-
-def forward_to_loss(model: nn.Module) -> None:
-    """Make ``model(input_ids=...)`` return :func:`loss_forward`.
-
-    Inside forward, so that what wraps a forward call (autocast, DDP, FSDP) covers the loss too.
-    """
-    model.forward = MethodType(loss_forward, model)
 
 
 @torch.no_grad()

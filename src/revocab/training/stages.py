@@ -261,8 +261,15 @@ class StagePlan:
             for number, stage in enumerate(self.stages)
         ]
         stages = [*zip(self.stages, members, strict=True)]
+        known = ", ".join(sorted({*PATTERNS, *MATRICES, ADDED_BLOCKS, LORA}))
+        advice = {
+            ADDED_BLOCKS: f"its config.json has no {ADDED_BLOCKS}; train a model that block"
+            " expansion made"
+        }
+        usual = f"name a group ({known}) or give a regular expression"
         problems = [
-            f"stage {stage.name}: {part!r} fits no parameter of the model; {_advice(part)}"
+            f"stage {stage.name}: {part!r} fits no parameter of the model;"
+            f" {advice.get(part, usual)}"
             for stage, parts in stages
             for part, names in parts.items()
             if not names
@@ -300,13 +307,6 @@ def _rates(name: str, stage: Stage, parts: dict[str, set[str]]) -> PeakRates | N
         own.learning_rate or stage.learning_rate,
         stage.weight_decay if own.weight_decay is None else own.weight_decay,
     )
-
-
-def _advice(group: str) -> str:
-    if group == ADDED_BLOCKS:
-        return f"its config.json has no {ADDED_BLOCKS}; train a model that block expansion made"
-    groups = sorted({*PATTERNS, *MATRICES, ADDED_BLOCKS, LORA})
-    return f"name a group ({', '.join(groups)}) or give a regular expression"
 
 
 def names_of(model: Any, named: list[tuple[str, Any]], group: str, stage: int) -> set[str]:

@@ -158,7 +158,13 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
     check_recipe(packed.manifest, settings)
     heldout, manifest = open_heldout(run.heldout)
     if settings.keep_best:
-        checkpoints.check_judged([corpus.name for corpus in heldout], packed.manifest["corpora"])
+        judged, trained_on = [corpus.name for corpus in heldout], packed.manifest["corpora"]
+        if not {*judged} & {*trained_on}:
+            raise RevocabError(
+                "keep_best: no held-out text of a corpus that is trained on (trained on:"
+                f" {', '.join(trained_on)}; held out: {', '.join(judged) or 'none'}); pack held-out"
+                " text of one (evaluation.heldout), or set keep_best: false"
+            )
     config = AutoConfig.from_pretrained(run.model, local_files_only=True, trust_remote_code=False)
     read = {
         run.packed: ("packed rows", packed.manifest),

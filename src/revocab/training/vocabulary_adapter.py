@@ -83,16 +83,6 @@ def drop_other_rows(parameters: Iterable[torch.Tensor], new_V: torch.Tensor) -> 
             own_part(parameter.grad)[others_N] = 0
 
 
-def spread_like(parameter: Any, own_NV: torch.Tensor) -> torch.Tensor:
-    """Return a matrix of which each process has the rows that it has of ``parameter``."""
-    if not hasattr(parameter, "to_local"):
-        return own_NV
-    shape = torch.Size((len(parameter), own_NV.shape[1]))
-    return DTensor.from_local(
-        own_NV, parameter.device_mesh, parameter.placements, shape=shape, stride=(shape[1], 1)
-    )
-
-
 def summed(parameter: Any, own: torch.Tensor) -> torch.Tensor:
     """Return the sum of a number over the processes that share the rows of ``parameter``."""
     for dimension, placement in enumerate(getattr(parameter, "placements", ())):
@@ -168,7 +158,7 @@ class VocabularyAdapter:
         self.source_VD = self.source_VD.new_empty(0, 0)
         self.__dict__.pop("gram_DD", None)
 
-    def new_state(self, parameter: torch.Tensor) -> dict[str, torch.Tensor]:
+    def new_state(self, parameter: Any) -> dict[str, torch.Tensor]:
         """Return A0 and no moments: what AdamW keeps, under its own names, and A beside it."""
         self.source_VD = self.source_VD.to(parameter.device)
         own_NV = self.weights.dense(own_rows(parameter), parameter.device)
@@ -177,10 +167,16 @@ class VocabularyAdapter:
             "exp_avg": torch.zeros_like(own_NV),
             "exp_avg_sq": torch.zeros_like(own_NV),
         }
-        return {
-            "step": torch.zeros((), device=parameter.device),
-            **{name: spread_like(parameter, matrix) for name, matrix in matrices.items()},
-        }
+        if hasattr(parameter, "to_local"):  # each process has its rows of the parameter
+            shape = torch.Size((len(parameter), own_NV.shape[1]))
+            mesh, placements = parameter.device_mesh, parameter.placements
+            matrices = {
+                name: DTensor.from_local(
+                    matrix, mesh, placements, shape=shape, stride=(shape[1], 1)
+                )
+                for name, matrix in matrices.items()
+            }
+        return {"step": torch.zeros((), device=parameter.device), **matrices}
 
     def departure(self, own_NV: torch.Tensor, part: slice, first: int) -> Departure:
         """Return the change of the shared rows in a block, whose rows are ``first`` and on."""

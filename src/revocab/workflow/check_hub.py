@@ -19,8 +19,7 @@ from revocab.evaluation.multiple_choice.tasks import find_template, load_templat
 from revocab.experiment.layout import Layout
 from revocab.experiment.schema import Experiment
 from revocab.experiment.schema.data import Corpus
-from revocab.hub import Kind, offline, resolve
-from revocab.hub_errors import explain
+from revocab.hub import Kind, explain, offline, resolve
 from revocab.workflow.plan import machine_problems
 
 

@@ -30,6 +30,16 @@ class Running:
     outputs: list[Path]
     log: Path | None
 
+    @property
+    def bar(self) -> str | None:
+        """What the progress bar says that it drew last, as its log has it."""
+        try:
+            tail = self.log.read_bytes()[-TAIL:].decode(errors="replace") if self.log else ""
+        except OSError:
+            return None
+        bars = [part.strip() for part in re.split(r"[\r\n]", tail) if BAR.search(part)]
+        return BAR.sub("", bars[-1]) if bars else None
+
 
 @dataclass
 class Progress:
@@ -102,7 +112,7 @@ class Progress:
         now, draws = time.monotonic(), self.stream.isatty()
         if now - self._looked < (1.0 if draws else SELDOM):
             return
-        running = [(job, last_bar(job.log)) for job in self._running.values()]
+        running = [(job, job.bar) for job in self._running.values()]
         running.sort(key=lambda each: each[1] is None)
         if not running or not (draws or running[0][1]):
             return
@@ -153,13 +163,3 @@ class Progress:
 
 def duration(seconds: float) -> str:
     return str(timedelta(seconds=round(seconds)))
-
-
-def last_bar(log: Path | None) -> str | None:
-    """Return what the progress bar says that a job drew last, as its log has it."""
-    try:
-        tail = log.read_bytes()[-TAIL:].decode(errors="replace") if log else ""
-    except OSError:
-        return None
-    bars = [part.strip() for part in re.split(r"[\r\n]", tail) if BAR.search(part)]
-    return BAR.sub("", bars[-1]) if bars else None

@@ -264,7 +264,7 @@ def answer_folder(
     job: AnswerJob,
     machine: AnswerHardware,
     out: Path,
-    chat_template: Path | None = None,
+    chat_template: Path | None,
 ) -> None:
     """Write conversations whose answers are a model's own, in the order of their source.
 

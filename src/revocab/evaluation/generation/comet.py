@@ -81,7 +81,7 @@ class Comet:
         """Return the folder of the Hub's model. comet's own function hides why it failed."""
         from huggingface_hub import snapshot_download
 
-        from revocab.hub_errors import explain
+        from revocab.hub import explain
 
         origin, files = self._origin(), ["hparams.yaml", "checkpoints/*"]
         hub, commit = origin["hub"], origin["commit"]

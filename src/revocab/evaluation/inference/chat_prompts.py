@@ -14,9 +14,8 @@ from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.errors import RevocabError
-from revocab.sandbox import check_length, explain
 from revocab.training.chat.messages import ASSISTANT, Message
-from revocab.training.chat.template import own_template, read_template
+from revocab.training.chat.template import check_length, explain, own_template, read_template
 
 #: Examples as questions and answers of their own.
 TURNS: Literal["turns"] = "turns"

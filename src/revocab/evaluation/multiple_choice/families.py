@@ -43,24 +43,15 @@ def family_label(family: str) -> str:
     return known.label if known else family
 
 
-def family_rank(family: str) -> tuple[int, str]:
-    order = list(families())
-    return (order.index(family) if family in order else len(order), family)
-
-
 def family_chance(family: str) -> float | None:
     """Return the accuracy of blind guessing, None where items differ too much to say."""
     known = families().get(family)
     return 1 / known.choices if known and known.choices else None
 
 
-def metrics_of_families(overrides: Mapping[str, str] | None = None) -> dict[str, str]:
+def metrics_of_families(overrides: Mapping[str, str] | None) -> dict[str, str]:
     own = {name: family.metric for name, family in families().items() if family.metric}
     return {**own, **(overrides or {})}
-
-
-def main_metric(family: str, overrides: Mapping[str, str] | None = None) -> str:
-    return metrics_of_families(overrides).get(family, DEFAULT_METRIC)
 
 
 def choice_metrics(family: str, overrides: Mapping[str, str] | None = None) -> tuple[str, ...]:
@@ -69,5 +60,6 @@ def choice_metrics(family: str, overrides: Mapping[str, str] | None = None) -> t
     Some tasks report no accuracy, such as the rate of stereotypes. The first of these metrics that
     a task does report stands for it, so that no average lacks it.
     """
+    own = metrics_of_families(overrides).get(family, DEFAULT_METRIC)
     usual = (metric.name for metric in HARNESS_METRICS)
-    return tuple(dict.fromkeys((main_metric(family, overrides), DEFAULT_METRIC, *usual)))
+    return tuple(dict.fromkeys((own, DEFAULT_METRIC, *usual)))

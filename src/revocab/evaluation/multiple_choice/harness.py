@@ -22,13 +22,11 @@ from revocab.evaluation.multiple_choice.task_file import (
     Metadata,
     Shots,
     read_task,
-    render_in_sandbox,
 )
 from revocab.evaluation.multiple_choice.tasks import FIELDS
 from revocab.evaluation.options import Scoring
 from revocab.evaluation.records import version
-from revocab.hub import COMMIT, place_of
-from revocab.hub_errors import explain
+from revocab.hub import COMMIT, explain, place_of
 from revocab.io import read_jsonl
 
 if TYPE_CHECKING:
@@ -229,7 +227,9 @@ def load_tasks(paths: Iterable[str | Path], options: Scoring) -> dict[str, TaskD
     The options' ``shots`` hold for tasks that do not say their own. Raises :class:`RevocabError`
     listing every task and data set that cannot be had.
     """
-    render_in_sandbox()
+    from lm_eval import utils
+
+    utils.apply_template = RENDERER  # left to itself, the harness runs what a template says
     configs = {Path(path): read_task(Path(path)) for path in paths}
     manager = manager_of({config["harness"] for config in configs.values() if "harness" in config})
     loaded, problems = {}, []

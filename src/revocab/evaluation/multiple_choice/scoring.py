@@ -38,7 +38,7 @@ from revocab.io import sha256, write_csv, write_jsonl
 from revocab.models.folder import check_model_folder
 from revocab.models.load import loading, quiet_loading
 from revocab.output import check_files
-from revocab.sandbox import explain
+from revocab.training.chat.template import explain
 
 if TYPE_CHECKING:
     from lm_eval.api.task import Task

@@ -21,7 +21,7 @@ from revocab.closed import Closed, Id, Language, OneLine, Revision, checked, exa
 from revocab.errors import RevocabError, naming
 from revocab.evaluation.metrics import LABEL_METRICS
 from revocab.limits import COUNTED, ShotCount
-from revocab.sandbox import check_length, explain
+from revocab.training.chat.template import check_length, explain
 
 if TYPE_CHECKING:
     from jinja2 import Template as Compiled
@@ -246,12 +246,5 @@ class Renderer:
                 self(text, None)
 
 
-#: The one that renders whatever the harness renders (:func:`render_in_sandbox`).
+#: The one that renders whatever the harness renders.
 RENDERER = Renderer()
-
-
-def render_in_sandbox() -> None:
-    """Let the harness render every template in the sandbox; left to itself it runs commands."""
-    from lm_eval import utils
-
-    utils.apply_template = RENDERER

@@ -59,11 +59,6 @@ class TaskJob(TaskOptions, Job):
 # Templates --------------------------------------------------------------------------------------
 
 
-def template_names(own: Path | None = None) -> list[str]:
-    mine = [path.stem for path in own.glob("*.yaml")] if own else []
-    return sorted({*mine, *files_in(TEMPLATES, ".yaml")})
-
-
 def find_template(name: str, own: Path | None = None, key: str = "template") -> Path:
     """Return the file of a template: in one's own folder or, where it is not there, the package's.
 
@@ -73,7 +68,8 @@ def find_template(name: str, own: Path | None = None, key: str = "template") -> 
         return own / f"{name}.yaml"
     if name in (shipped := files_in(TEMPLATES, ".yaml")):
         return shipped[name]
-    raise RevocabError(unknown(key, name, template_names(own), "template"))
+    mine = [path.stem for path in own.glob("*.yaml")] if own else []
+    raise RevocabError(unknown(key, name, sorted({*mine, *shipped}), "template"))
 
 
 def template_files(path: str | Path) -> list[Path]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from pydantic import Field, field_validator
 
-from revocab.corpora.scripts import commonest_script, is_written_in, others
+from revocab.corpora.scripts import commonest_script, is_written_in, outside
 from revocab.heavy_types import Tensor
 from revocab.initialise.method import Method, MethodInputs, MethodOptions, RowsOptions
 from revocab.initialise.rows.means import column_mean, piece_means
@@ -27,7 +27,7 @@ class AsymmetricOptions(RowsOptions):
     @classmethod
     def _is_a_script(cls, script: str | None) -> str | None:
         if script is not None:
-            others((script,))
+            outside((script,))
         return script
 
 

@@ -108,24 +108,17 @@ def read_word_starts(
     return starts
 
 
-def word_weights(inputs: MethodInputs) -> tuple[Tensor, SourceWeights]:
-    """Return which missing tokens start as words of a list (bool), and the weights of these."""
-    import torch
-
-    missing = inputs.missing_N.tolist()
-    named_M = torch.tensor([token in inputs.word_starts for token in missing], dtype=torch.bool)
-    rows = (mean_weights(inputs.word_starts[t]) for t in missing if t in inputs.word_starts)
-    return named_M, SourceWeights.of(rows, len(inputs.source_VD))
-
-
 def rows_with_words(
     inputs: MethodInputs, noise: float, rows_of: Callable[[MethodInputs], Tensor]
 ) -> Tensor:
     """Return a row per missing token: of words by their starts, of all others by ``rows_of``."""
     import torch
 
-    named_M, weights = word_weights(inputs)
+    missing = inputs.missing_N.tolist()
+    named_M = torch.tensor([token in inputs.word_starts for token in missing], dtype=torch.bool)
     named_M = named_M.to(inputs.missing_N.device)
+    starts = (mean_weights(inputs.word_starts[t]) for t in missing if t in inputs.word_starts)
+    weights = SourceWeights.of(starts, len(inputs.source_VD))
     rest = replace(inputs, missing_N=inputs.missing_N[~named_M], word_starts={})
     rows_MD = inputs.source_VD.new_empty(len(named_M), inputs.source_VD.shape[1])
     if len(rest.missing_N):

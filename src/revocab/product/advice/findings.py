@@ -323,7 +323,7 @@ def curves_of(
     most: int,
     say: Say,
     *,
-    brief: bool = False,
+    brief: bool,
 ) -> list[Curve]:
     """Return the curves that can be drawn, of vocabularies that are multiples of 64.
 

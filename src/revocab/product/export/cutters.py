@@ -32,7 +32,7 @@ from revocab.vocabulary.tokenizers.alphabets import (
 )
 from revocab.vocabulary.tokenizers.encoding import PARSE, text_encoder
 from revocab.vocabulary.tokenizers.identity import golden_texts
-from revocab.vocabulary.tokenizers.splitter import LLAMA_CPP_SPLITTERS, LlamaSplitter
+from revocab.vocabulary.tokenizers.splitter import LLAMA_CPP_SPLITTERS
 
 DIGITS: tuple[Digits, ...] = ("individual", "none")
 SPACES: tuple[Whitespace, ...] = ("grouped", "single")
@@ -189,13 +189,6 @@ def by_merges(vocabulary: Vocabulary) -> Cutter:
     return Cutter(name, keys, partial(all_ids, model), merges=True)
 
 
-def by_words(vocabulary: Vocabulary, splitter: LlamaSplitter) -> Cutter:
-    model = bare_bpe(vocabulary, ignore_merges=splitter.takes_words)
-    model.pre_tokenizer = splitter.pre_tokenizer()
-    keys = {"model": "gpt2", "pre": splitter.name}
-    return Cutter(splitter.name, keys, partial(all_ids, model), merges=True)
-
-
 def bare_bpe(vocabulary: Vocabulary, **options: bool) -> Any:
     from tokenizers import Tokenizer, models
 
@@ -210,8 +203,8 @@ def cutters_for(vocabulary: Vocabulary) -> tuple[list[Cutter], bool]:
     """Return the ways to try, best known first, and whether they have the vocabulary's splitter."""
     if not vocabulary.byte_level:
         ways = [by_score(vocabulary)]
-        known = vocabulary.splitter in WITHOUT_CONTEXT
-        return (ways if vocabulary.space_before else [*ways, by_merges(vocabulary)]), known
+        ways += [] if vocabulary.space_before else [by_merges(vocabulary)]
+        return ways, vocabulary.splitter in WITHOUT_CONTEXT
     splitter = vocabulary.splitter
     texts = (vocabulary.plain.text(token).decode(errors="replace") for token in vocabulary.tokens)
     joins_spaces = any(character.isspace() for text in texts for character in text[1:])
@@ -220,7 +213,13 @@ def cutters_for(vocabulary: Vocabulary) -> tuple[list[Cutter], bool]:
     same = [known for known in LLAMA_CPP_SPLITTERS if known.patterns == splitter]
     cleans = bool(vocabulary.tokenizer.clean_up_tokenization_spaces)
     rows = sorted(same or LLAMA_CPP_SPLITTERS, key=lambda known: known.cleans_spaces != cleans)
-    return [by_words(vocabulary, known) for known in rows], bool(same)
+    ways = []
+    for known in rows:
+        model = bare_bpe(vocabulary, ignore_merges=known.takes_words)
+        model.pre_tokenizer = known.pre_tokenizer()
+        keys = {"model": "gpt2", "pre": known.name}
+        ways.append(Cutter(known.name, keys, partial(all_ids, model), merges=True))
+    return ways, bool(same)
 
 
 LLAMA_CPP = "llama.cpp"

@@ -56,11 +56,19 @@ def write(model: ModelFolder, options: ExportOptions, out: Path, say: Say) -> li
     data = packed(vocabulary, cutter.scores)
     words = [step["type"] for step in vocabulary.steps("pre_tokenizer")]
     known = vocabulary.splitter in WITHOUT_CONTEXT if is_bpe else set(words) in WORDS
+    # Steps of the normaliser that a tokenizer.model has: its table, and what collapses spaces.
+    expressed = [step for step in vocabulary.other_steps if step["type"] == "Precompiled"]
+    if collapses(vocabulary):
+        expressed += [
+            step
+            for step in vocabulary.other_steps
+            if step["type"] == "Strip" or step.get("pattern") == {"Regex": " {2,}"}
+        ]
     measured = choose(
         vocabulary, model.path, options.lines, options.approximate,
         program=PROGRAM,
         cutters=lambda _: ([by_library(cutter, data)], known),
-        lacks=[step for step in vocabulary.other_steps if not is_expressed(vocabulary, step)],
+        lacks=[step for step in vocabulary.other_steps if step not in expressed],
         rare=dict(left_to_callers(vocabulary)),
     )  # fmt: skip
     (out / FILE).write_bytes(data)
@@ -113,12 +121,6 @@ def collapses(vocabulary: Vocabulary) -> bool:
     patterns = [step.get("pattern", {}) for step in vocabulary.steps("normalizer")]
     words = [step["type"] for step in vocabulary.steps("pre_tokenizer")]
     return {"Regex": " {2,}"} in patterns or "WhitespaceSplit" in words
-
-
-def is_expressed(vocabulary: Vocabulary, step: dict[str, Any]) -> bool:
-    """Return whether a tokenizer.model has a step of the normaliser."""
-    spaces = step["type"] == "Strip" or step.get("pattern") == {"Regex": " {2,}"}
-    return step["type"] == "Precompiled" or (spaces and collapses(vocabulary))
 
 
 def left_to_callers(vocabulary: Vocabulary) -> Iterator[tuple[str, Callable[[str], object]]]:

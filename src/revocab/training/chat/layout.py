@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any
 
 from pydantic import Field, field_validator
@@ -100,7 +99,7 @@ class Layout:
         self,
         languages: Languages,
         aliases: Mapping[str, str],
-        changes: Mapping[str, Any] = MappingProxyType({}),
+        changes: Mapping[str, Any],
     ) -> Layout:
         """Return the layout, with the fields of ``changes``, in words of the language that is
         answered in, or that ``changes`` name.

@@ -2,7 +2,8 @@
 
 Marks are those of transformers: ``{% generation %}`` and ``{% endgeneration %}`` around what the
 model is to write. Templates run by its own renderer, so that text and tokens are those of
-``apply_chat_template``, in Jinja's sandbox.
+``apply_chat_template``, in Jinja's immutable sandbox: a template that somebody else wrote cannot
+reach Python or change what it is given. It may loop for as long as it likes.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from revocab.training.chat.messages import ASSISTANT, Message
 FOLDER = Path(__file__).parent / "templates"
 MARK = re.compile(r"\{%-?\s*generation\s*-?%\}")
 MARKS = re.compile(r"\{%[-+]?\s*(end)?generation\s*[-+]?%\}")
+#: Characters; the longest known chat templates have 30,000.
+MAX_TEMPLATE = 100_000
 #: Rendered once, to see what a template marks.
 PROBE: tuple[Message, ...] = (
     {"role": "user", "content": "First question?"},
@@ -104,8 +107,6 @@ class ChatTemplate:
         """
         from transformers.utils.chat_template_utils import render_jinja_template
 
-        from revocab.sandbox import check_length, explain
-
         rendered: Any  # declared as text; with a mask it is texts, and spans beside them
         try:
             check_length(self.text)
@@ -123,6 +124,24 @@ class ChatTemplate:
             ) from None
         (text,), (spans,) = rendered
         return Rendered(text, [(begin, end) for begin, end in spans if end > begin])
+
+
+def check_length(template: str) -> None:
+    """Raise :class:`jinja2.exceptions.SecurityError` for a template that is too long."""
+    if len(template) > MAX_TEMPLATE:
+        from jinja2.exceptions import SecurityError
+
+        raise SecurityError(f"it has {len(template):,} characters; allowed are {MAX_TEMPLATE:,}")
+
+
+def explain(error: Exception) -> str:
+    """Return in words why a template was not rendered."""
+    from jinja2.exceptions import SecurityError, TemplateSyntaxError
+
+    if isinstance(error, SecurityError):
+        return f"template refused: {error}"
+    line = f", line {error.lineno}" if isinstance(error, TemplateSyntaxError) else ""
+    return f"template cannot be rendered ({type(error).__name__}{line}: {error})"
 
 
 def own_template(tokenizer: Any) -> str:

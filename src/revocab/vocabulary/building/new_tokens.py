@@ -131,7 +131,7 @@ class _Pairs:
 
 
 def learn(
-    words: CutPretokens, wanted: int, allowed: Callable[[str], bool], minimum: int = 2
+    words: CutPretokens, wanted: int, allowed: Callable[[str], bool], minimum: int
 ) -> Learned:
     """Return up to ``wanted`` new tokens: the most frequent pair of neighbours, again and again.
 
@@ -194,7 +194,7 @@ def donor_candidates(
     donor: PreTrainedTokenizerFast,
     texts: Iterable[str],
     allowed: Callable[[str], bool],
-    top: int | None = None,
+    top: int | None,
 ) -> Counter[str]:
     """Return the donor's usable tokens in the base's spelling, with counts, most frequent first.
 

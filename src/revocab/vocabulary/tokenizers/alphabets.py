@@ -134,7 +134,7 @@ def set_training_pipeline(
     alphabet: Alphabet,
     digits: Digits,
     whitespace: Whitespace,
-    characters: list[str] | None = None,
+    characters: list[str] | None,
 ) -> None:
     """Give a tokenizer its pipeline, without what is not learned: all but ``characters``."""
     from tokenizers import Regex, pre_tokenizers

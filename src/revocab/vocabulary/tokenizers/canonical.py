@@ -78,7 +78,7 @@ class CanonicalToken:
 
 
 def token_roles(
-    tokenizer: PreTrainedTokenizerFast, roles: Mapping[str, str] | None = None
+    tokenizer: PreTrainedTokenizerFast, roles: Mapping[str, str] | None
 ) -> dict[int, str | None]:
     """Return the special tokens by id, each with its role or None.
 

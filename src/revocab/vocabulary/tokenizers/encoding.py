@@ -204,10 +204,8 @@ def _nothing_behind(step: dict[str, Any]) -> dict[str, Any]:
                    "trim_offsets": step["trim_offsets"], "use_regex": True}  # fmt: skip
         return {"type": "Sequence", "processors": [trimmed, template]}
     if kind == "TemplateProcessing":
-        return {**step, **{name: _until_text(step[name]) for name in ("single", "pair")}}
+        step = dict(step)
+        for name in ("single", "pair"):
+            last = max(at for at, part in enumerate(step[name]) if "Sequence" in part)
+            step[name] = step[name][: last + 1]
     return step
-
-
-def _until_text(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    last = max(at for at, part in enumerate(parts) if "Sequence" in part)
-    return parts[: last + 1]

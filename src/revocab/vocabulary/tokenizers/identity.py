@@ -31,7 +31,14 @@ _TURNS = [
 
 def golden_texts(tokenizer: PreTrainedTokenizerFast) -> Iterator[tuple[str, bool]]:
     """Yield all strings, and whether the tokenizer adds its own tokens to them."""
-    for text in (*fixed_texts(), *added_texts(tokenizer)):
+    texts = [*fixed_texts()]
+    # Tokens that are found in text before it is cut: special ones, tags.
+    added = tokenizer.backend_tokenizer.get_added_tokens_decoder()
+    tokens = [added[number].content for number in sorted(added)]
+    sample = tokens if len(tokens) <= 2 * _ADDED else tokens[:_ADDED] + tokens[-_ADDED:]
+    texts += [f"a {token} b{token}c\n{token}" for token in sample]
+    texts += ["".join(sample)] if sample else []
+    for text in texts:
         yield text, True
     for text in chat_texts(tokenizer):
         yield text, False
@@ -41,16 +48,6 @@ def golden_texts(tokenizer: PreTrainedTokenizerFast) -> Iterator[tuple[str, bool
 def fixed_texts() -> tuple[str, ...]:
     content, _ = yaml_file.read(Path(__file__).with_name("golden_texts.yaml"))
     return (*content["sentences"].values(), *content["others"])
-
-
-def added_texts(tokenizer: PreTrainedTokenizerFast) -> Iterator[str]:
-    """Yield a string for each token that is found in text before it is cut: special ones, tags."""
-    added = tokenizer.backend_tokenizer.get_added_tokens_decoder()
-    tokens = [added[number].content for number in sorted(added)]
-    sample = tokens if len(tokens) <= 2 * _ADDED else tokens[:_ADDED] + tokens[-_ADDED:]
-    yield from (f"a {token} b{token}c\n{token}" for token in sample)
-    if sample:
-        yield "".join(sample)
 
 
 def chat_texts(tokenizer: PreTrainedTokenizerFast) -> Iterator[str]:

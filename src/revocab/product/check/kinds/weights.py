@@ -13,7 +13,7 @@ from revocab.models.folder import ModelFolder
 from revocab.models.load import ADAPTER, STRUCTURE, quiet
 from revocab.models.origin import PROVENANCE
 from revocab.models.weights import INDEX, stored_parts
-from revocab.product.check.kind import Kind, Mended, Subject, fault, unreadable
+from revocab.product.check.kind import Kind, Subject, fault, unreadable
 
 #: Files of weights beside a model that are another copy of it, which its makers put there.
 _OTHER_LAYOUTS = ("consolidated", "adapter_model")
@@ -75,18 +75,18 @@ def structure(
 ) -> Iterator[Finding]:
     with quiet():
         for finding in check(subject.model):
-            is_shape = finding.code == "shapes"
-            yield replace(finding, fix=stored_rows(subject)) if is_shape else finding
-
-
-def stored_rows(subject: Subject) -> Callable[[Mended], object] | None:
-    """Return what says how many rows there are, if embedding and head agree and tokens fit."""
-    stored = {subject.model.tensors[name][1][0] for name in subject.matrices.values()}
-    if len(stored) > 1 or subject.rows < len(subject.tokens):
-        return None
-    if subject.text_config.get("vocab_size") == subject.rows:
-        return None
-    return lambda mended: mended.edit_text_config().update(vocab_size=subject.rows)
+            if finding.code != "shapes":
+                yield finding
+                continue
+            # Embedding and head say how many rows there are, if they agree and tokens fit.
+            stored = {subject.model.tensors[name][1][0] for name in subject.matrices.values()}
+            fits = len(stored) <= 1 and subject.rows >= len(subject.tokens)
+            if fits and subject.text_config.get("vocab_size") != subject.rows:
+                yield replace(
+                    finding, fix=lambda it: it.edit_text_config().update(vocab_size=subject.rows)
+                )
+            else:
+                yield replace(finding, fix=None)
 
 
 def finite(subject: Subject) -> Iterator[Finding]:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from pydantic import Field, field_validator, model_validator
 
 from revocab.closed import Closed, Language, exactly_one
-from revocab.corpora.scripts import others
+from revocab.corpora.scripts import outside
 from revocab.errors import RevocabError
 from revocab.heavy_types import PreTrainedTokenizerFast, ndarray
 from revocab.languages import scripts_of
@@ -237,7 +237,7 @@ class Trim:
                 fixed.setdefault(token, "digits")
         last: set[str] = set()
         if measure.languages:  # without a letter of another script; parts of characters among them
-            foreign = others(tuple(scripts_of(measure.languages)), emoji=False)
+            foreign = outside(tuple(scripts_of(measure.languages)), emoji=False)
             last = {
                 token
                 for token, data in texts_of.items()
