@@ -12,7 +12,7 @@ from refusals import problems
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice.tasks import TEMPLATES
 from revocab.experiment import expand, read, validate
-from revocab.experiment.moved import MOVED, moved
+from revocab.experiment.check_files import MOVED, moved
 from revocab.experiment.schema import Recipe
 from revocab.languages import languages
 
