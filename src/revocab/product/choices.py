@@ -94,7 +94,7 @@ class Choices:
         return -(-self.steps // 2)
 
 
-def heldout_bytes(size: int, most: int) -> int:
+def heldout_bytes(size: int, most: int = HELDOUT_BYTES) -> int:
     return max(1, min(most, int(size * HELDOUT_SHARE)))
 
 
