@@ -17,14 +17,15 @@ from pydantic import Field, create_model, model_validator
 
 from revocab.closed import Closed, Id, Job, OfKinds, OneLine
 from revocab.command_line import flag_of
-from revocab.errors import RevocabError, refuse
+from revocab.corpora.read import corpus_manifests
+from revocab.errors import RevocabError, refuse, refused
 from revocab.extensions import found_in
 from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.io import sha256, write_json
 from revocab.limits import Bytes, Share, Size
 from revocab.output import OutputFolder
 from revocab.vocabulary.building.training_text import TrainingText
-from revocab.vocabulary.tokenizers.load import load_tokenizer, write_tokenizer
+from revocab.vocabulary.tokenizers.load import load_tokenizer, load_tokenizers, write_tokenizer
 
 #: What a tokenizer may be built of, beside options: the types of these keys in an experiment file,
 #: and what they mean.
@@ -335,6 +336,7 @@ def build_from_folders(
                 for corpus, share in shares.items()
                 if corpus in corpora
             ]
-    refuse(problems)
-    loaded = {name: load_tokenizer(places[name]) for name in job.tokenizers if name in places}
+        problems += refused(corpus_manifests, corpora)
+    folders = {name: places[name] for name in job.tokenizers if name in places}
+    loaded = load_tokenizers(folders, problems)
     return build_tokenizer(job, BuildInputs(texts, loaded, dict(places)), out)
