@@ -1,7 +1,7 @@
 """A decode step with the full head, and with one of some tokens (``revocab trim --head-only``).
 
 A random model of Gemma 3 270M's shape, tied, with its 262,144 tokens; which rows are kept does not
-matter for the time. Steps alternate between heads, so that a busy machine slows all alike.
+matter for the time. CPU time, and steps alternate between heads: other work slows all alike.
 
     OMP_NUM_THREADS=1 python benchmarks/head.py [--keep 66112 32768] [--steps 20] [--dtype float32]
 """
@@ -57,10 +57,10 @@ def main() -> None:
         for _ in range(options.steps + 2):
             for size, own in models.items():
                 past, token = copy.deepcopy(cache), prompt[:, -1:]
-                start = time.perf_counter()
+                start = time.process_time()
                 own(token, past_key_values=past)
-                seconds[size].append(time.perf_counter() - start)
-    print("| tokens of the head | a step, ms | of the full head's |\n| ---: | ---: | ---: |")
+                seconds[size].append(time.process_time() - start)
+    print("| tokens of the head | CPU time of a step, ms | share |\n| ---: | ---: | ---: |")
     full = statistics.median(seconds[SHAPE["vocab_size"]][2:])  # the first two warm up
     for size, measured in seconds.items():
         step = statistics.median(measured[2:])
