@@ -34,7 +34,6 @@ MORE = {
     "claims": {"kind": "claims", "title": "Claims", "claims": [CLAIM]},
     "differences": {"kind": "significance", "title": "Pairs", "group": "mistral"},
     "cost": {"kind": "efficiency", "title": "Cost", "group": "mistral"},
-    "gate": {"kind": "gate", "title": "Gate", "group": "mistral"},
 }
 FIGURES = {
     "sweep": SWEEP,

@@ -129,26 +129,6 @@ def generation_items(results: Results, run: Run, step: int) -> ItemsOf:
     return found
 
 
-def paired_generation_items(results: Results, *sides: tuple[Run, int]) -> tuple[ItemsOf, ItemsOf]:
-    """Return the items of every generative task and metric of two runs at a step, to be compared.
-
-    Of replicates they are means over the seeds that are paired.
-    """
-    first, second = (
-        System(run, [(of, generation_items(results, of, step)) for of in results.replicates(run)])
-        for run, step in sides
-    )
-    means: list[ItemsOf] = [
-        {
-            key: resampling.mean_of_seeds(tuple(items[key] for items in side))
-            for key in side[0]
-            if all(key in items for items in side)
-        }
-        for side in zip(*pairs_of(first, second), strict=True)
-    ]
-    return (means[0], means[1]) if means else ({}, {})
-
-
 def compare_group(
     results: Results, group: str, step: str | int, resamples: int, seed: int
 ) -> list[dict[str, Any]]:
