@@ -11,11 +11,10 @@ import pytest
 from fake_results import copy_of_demo, fake_results, write_csv
 
 from revocab.errors import RevocabError
-from revocab.io import read_json, write_json, write_jsonl
+from revocab.io import read_json, write_json
 from revocab.report import page as html
-from revocab.report.checks import blind_problems, check_artefacts, check_results
+from revocab.report.checks import check_artefacts, check_results
 from revocab.report.claims import all_claims, shipped
-from revocab.report.claims.shipped import chance
 from revocab.report.page import build_report
 from revocab.report.results import Results
 from revocab.report.results.folder import read_csv
@@ -135,27 +134,6 @@ def test_wrong_schema_hides_the_rest(broken):
     assert len(found) == 1 and "columns are run; expected experiment, run" in found[0]
 
 
-def test_blind_baselines_far_above_chance_fail(tmp_path):
-    path = tmp_path / "world" / "baselines.json"
-    row = {"items": 150, "chance": 0.25, "longest": 0.27, "shortest": 0.61}
-    write_json(path, {"hellaswag_it": row, "mmlu_it": {**row, "shortest": 0.3}})
-    (found,) = blind_problems(tmp_path)
-    said = "hellaswag_it: blind baseline shortest reaches 0.610, chance is 0.25 (allowed: 0.36)"
-    assert said in found
-    shares = {"chance": 25.0, "longest": 27.0, "shortest": 30.0}
-    assert html.baselines(tmp_path)[1] == {"task": "mmlu_it", "items": 150, **shares}
-    write_json(path, {"hellaswag_it": {**row, "items": 8}})
-    assert [*blind_problems(tmp_path)] == []  # 0.61 of eight may be luck
-    assert [*blind_problems(tmp_path / "nothing")] == []
-
-
-@pytest.mark.parametrize("families", [3, 4])
-def test_too_few_families_are_no_claim_about_four(folder, monkeypatch, families):
-    row = {"task": "x", "value": 0.9, "stderr": 0.01, "chance": 0.25, "above": True}
-    monkeypatch.setattr(shipped, "scored", lambda *_: [row] * families)
-    assert any(shipped.above_chance(Results(folder))) == (families == 4)
-
-
 def test_fertility_is_claimed_of_the_languages_that_a_tokenizer_is_for(folder, monkeypatch):
     """The vocabulary of a group with Greek is not asked to shorten another group's Swahili."""
     runs = [
@@ -212,14 +190,6 @@ def test_claims_by_hand(broken):
         if one.startswith("Mistral stand-in: ") and one.endswith("sava < random")
     ]
     assert start.holds is None and "9.0000 against" in start.numbers  # of one seed
-
-
-def test_chance_counts_choices(broken):
-    results = Results(broken)
-    assert chance(results, "piqa_en") == 0.5  # the items are not here
-    items = [{"choices": ["a", "b"]}, {"choices": ["a", "b", "c", "d"]}]
-    write_jsonl(results.resources / "world" / "piqa.en.jsonl.gz", items)
-    assert chance(results, "piqa_en") == pytest.approx(0.375)
 
 
 def test_heldout_of_several_corpora_is_weighted_by_bytes(broken):

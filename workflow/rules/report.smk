@@ -89,7 +89,6 @@ rule check_artefacts:
         scores=f"{RESULTS}/scores.parquet",
         tables=LAYOUT.tables,
         figures=LAYOUT.figures,
-        baselines=LAYOUT.baselines,
         dropped=LAYOUT.drops,
     output:
         f"{RESULTS}/checks.json",

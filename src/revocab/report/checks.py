@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from revocab.demoworld import BASELINES
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.kind import metrics
 from revocab.evaluation.metrics import COMET, UNKNOWN
-from revocab.io import read_json, write_json
+from revocab.io import write_json
 from revocab.output import check_files
 from revocab.report.kind import DATA_ENDING, FIGURE_ENDINGS, TABLE_ENDINGS
 from revocab.report.make_tables import made_tables
@@ -21,17 +20,12 @@ from revocab.report.results.scores import COLUMNS
 from revocab.report.values import Average, TaskScore
 
 CLOSE = 1e-6
-#: A baseline, which sees only lengths or positions of choices, may be above chance by this, or by
-#: three standard errors of so few items.
-TOLERANCE = 0.06
-NOT_BASELINES = ("items", "chance")
 
 
 def check_artefacts(
     root: str | Path,
     out: str | Path,
     experiment: str | Path | None = None,
-    resources: str | Path | None = None,
     changed: Callable[[Results], Iterable[str]] | None = None,
 ) -> None:
     """Check a results folder and write what was checked to ``out``.
@@ -41,7 +35,7 @@ def check_artefacts(
     """
     results = Results(root, experiment)
     check_files(out, inputs=results.inputs)
-    problems = check_results(results, Path(resources) if resources else None)
+    problems = check_results(results)
     problems += changed(results) if changed else []
     if problems:
         raise RevocabError(dict.fromkeys(problems))
@@ -56,12 +50,11 @@ def check_artefacts(
     write_json(out, counts)
 
 
-def check_results(results: Results, resources: Path | None = None) -> list[str]:
+def check_results(results: Results) -> list[str]:
     """Return every problem found, in the order in which a user would fix them."""
     checks = file_problems, coverage_problems, value_problems, average_problems, table_problems
     return schema_problems(results) or [
-        *(problem for check in checks for problem in check(results)),
-        *blind_problems(resources or results.resources),
+        problem for check in checks for problem in check(results)
     ]
 
 
@@ -165,19 +158,3 @@ def table_problems(results: Results) -> Iterator[str]:
         yield from options.gaps(results)
 
 
-def blind_baselines(resources: Path) -> dict[str, dict[str, float]]:
-    """Return the accuracies by baseline of each task of the world; none where that is not here."""
-    path = resources / "world" / BASELINES
-    return read_json(path) if path.is_file() else {}
-
-
-def blind_problems(resources: Path) -> Iterator[str]:
-    path = resources / "world" / BASELINES
-    for task, row in blind_baselines(resources).items():
-        chance, items = row["chance"], row["items"]
-        allowed = chance + max(TOLERANCE, 3 * math.sqrt(chance * (1 - chance) / items))
-        for name, accuracy in row.items():
-            if name not in NOT_BASELINES and accuracy > allowed:
-                reached = f"blind baseline {name} reaches {accuracy:.3f}, chance is {chance:.2f}"
-                advice = "answers can be read off; fix the generator"
-                yield f"{path}: {task}: {reached} (allowed: {allowed:.2f}); {advice}"

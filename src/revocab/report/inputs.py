@@ -19,14 +19,6 @@ class ResultsFolder(Closed):
     )
 
 
-class ResultsAndResources(ResultsFolder):
-    """Finished results, and where their corpora and world lie."""
-
-    resources: Path | None = Field(
-        default=None, description="default: resources/EXPERIMENT next to the results"
-    )
-
-
 class ScoresJob(Job):
     """Which metrics stand for which families."""
 

@@ -21,7 +21,6 @@ from revocab.languages import language_label
 from revocab.marker import Marked
 from revocab.output import check_files
 from revocab.report.annotations import Run
-from revocab.report.checks import blind_baselines
 from revocab.report.claims import all_claims
 from revocab.report.claims.shipped import winners
 from revocab.report.kind import FIGURE_ENDINGS, TABLE_ENDINGS
@@ -56,16 +55,15 @@ def build_report(
     root: str | Path,
     out: str | Path,
     experiment: str | Path | None = None,
-    resources: str | Path | None = None,
 ) -> None:
     results = Results(root, experiment)
     check_files(out, inputs=results.inputs)
-    write_text(out, page(results, Path(resources) if resources else None))
+    write_text(out, page(results))
 
 
-def page(results: Results, resources: Path | None = None) -> str:
+def page(results: Results) -> str:
     """Return the report as one HTML page without any outside reference but to its own folder."""
-    parts = parts_of(results, resources)
+    parts = parts_of(results)
     cells = [cell for table in parts["tables"].values() for cell in table.cells()]
     files = {cell.provenance for cell in cells if cell.value is not None and cell.is_from_a_file()}
     drawn = results.root / "figures"
@@ -86,11 +84,8 @@ def page(results: Results, resources: Path | None = None) -> str:
     )
 
 
-def parts_of(results: Results, resources: Path | None = None) -> dict[str, Any]:
-    """Return what the templates of the page and of its export in Markdown show.
-
-    ``resources`` is where the experiment's corpora and world lie.
-    """
+def parts_of(results: Results) -> dict[str, Any]:
+    """Return what the templates of the page and of its export in Markdown show."""
     tables, figures = made_tables(results), results.experiment.figures
     sections = {
         "runs": runs(results),
@@ -98,7 +93,6 @@ def parts_of(results: Results, resources: Path | None = None) -> dict[str, Any]:
         "vocabularies": intersections(results),
         "initialisation": new_rows(results),
         "scale": scale(results),
-        "blind-baselines": baselines(resources or results.resources),
         "timings": trainings(results),
     }
     return {
@@ -189,14 +183,6 @@ def as_number(content: str) -> str | float:
     with suppress(ValueError):
         return float(content)
     return content
-
-
-def baselines(resources: Path) -> Rows:
-    return [
-        {"task": task, **{name: round(100 * share, 1) for name, share in row.items()}}
-        | {"items": row["items"]}
-        for task, row in blind_baselines(resources).items()
-    ]
 
 
 def trainings(results: Results) -> Rows:

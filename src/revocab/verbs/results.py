@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from revocab.closed import Job
 from revocab.evaluation.options import ComparisonJob
 from revocab.marker import ORIGIN, changed_since
-from revocab.report.inputs import ExperimentJob, ResultsAndResources, ResultsFolder, ScoresJob
+from revocab.report.inputs import ExperimentJob, ResultsFolder, ScoresJob
 from revocab.verb import verb
 
 if TYPE_CHECKING:
@@ -67,19 +67,19 @@ def make_figures(*, inputs: ResultsFolder, options: Job, out: Path) -> None:
     writes="file",
     finds=(TABLES, FIGURES, "report/claims", METHODS, KINDS),
 )
-def build_report(*, inputs: ResultsAndResources, options: Job, out: Path) -> None:
+def build_report(*, inputs: options: Job, out: Path) -> None:
     """Build the HTML report of an experiment: tables, figures, and what they are based on."""
     from revocab.report.page import build_report
 
-    build_report(inputs.results, out, inputs.experiment, inputs.resources)
+    build_report(inputs.results, out, inputs.experiment)
 
 
 @verb(out="checks.json to write", writes="file", finds=(TABLES, KINDS))
-def check_artefacts(*, inputs: ResultsAndResources, options: Job, out: Path) -> None:
+def check_artefacts(*, inputs: options: Job, out: Path) -> None:
     """Check every table, figure and score of an experiment; list all problems."""
     from revocab.report.checks import check_artefacts
 
-    check_artefacts(inputs.results, out, inputs.experiment, inputs.resources, changed_files)
+    check_artefacts(inputs.results, out, inputs.experiment, changed_files)
 
 
 def changed_files(results: Results) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What an experiment shows by itself: the winner, fertility, chance, starts, their order, the base.
+"""What an experiment shows by itself: the winner, fertility, starts, their order, the base.
 
 A difference counts where its error allows it. What needs all of several differences needs each
 interval by itself; that one is the other way round, or which is the greatest, needs intervals that
@@ -11,12 +11,9 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from revocab.errors import RevocabError
-from revocab.evaluation.multiple_choice.families import family_chance
 from revocab.evaluation.over_seeds import (
     FEWEST_SEEDS,
     Difference,
@@ -26,7 +23,6 @@ from revocab.evaluation.over_seeds import (
     paired_difference,
     tell,
 )
-from revocab.io import read_jsonl
 from revocab.report.annotations import Experiment, Run
 from revocab.report.cells import difference
 from revocab.report.claims import Claim
@@ -42,9 +38,6 @@ from revocab.training.recipe import ANSWERS
 
 #: By how much fertility must fall.
 FALL = 0.2
-#: A family counts as above or below chance if it is so by more than this many errors; so many
-#: English families must be.
-STANDARD_ERRORS, FAMILIES = 2, 4
 #: Runs that must start better than the run called ``random``, and all in the order expected.
 BETTER, ORDER = ("sava", "fvt"), ("sava", "fvt", "random")
 #: The checkpoint at which runs are compared with their base model.
@@ -52,7 +45,7 @@ STEP = "last"
 
 
 def claims(results: Results) -> Iterator[Claim]:
-    for find in (winners, falls, above_chance, better_starts, early_order, beats_base):
+    for find in (winners, falls, better_starts, early_order, beats_base):
         yield from find(results)
 
 
@@ -167,7 +160,7 @@ def lead_of(best: Cell, other: Cell, pairs: int) -> SeedInterval | None:
     return lead if lead is not None and lead.seeds >= FEWEST_SEEDS else None
 
 
-# Tokenizers and base models -----------------------------------------------------------------------
+# Tokenizers ---------------------------------------------------------------------------------------
 
 
 def falls(results: Results) -> Iterator[Claim]:
@@ -193,57 +186,6 @@ def falls(results: Results) -> Iterator[Claim]:
                 about = {"source": source, "target": target, "corpus": corpus, "trained": trained}
                 about |= {"language": language, "before": before, "after": after, "fall": fall}
                 yield claim_of("fertility", fall >= FALL, least=FALL, **about)
-
-
-def above_chance(results: Results) -> Iterator[Claim]:
-    """Yield whether a base model answers better than blind guessing."""
-    for group in results.experiment.runs:
-        base = results.base(group)
-        rows = list(scored(results, base, "en"))
-        if len(rows) < FAMILIES or base.scores_of:
-            continue
-        verdicts = [row["above"] for row in rows]
-        above, unclear = verdicts.count(True), verdicts.count(None)
-        yield claim_of(
-            "above_chance",
-            tell(above - FAMILIES + 0.5, above + unclear - FAMILIES + 0.5),
-            label=base.label,
-            errors=STANDARD_ERRORS,
-            families=FAMILIES,
-            above=above,
-            rows=rows,
-        )
-
-
-def scored(results: Results, base: Run, language: str) -> Iterator[Record]:
-    for task in results.choice_tasks(language):
-        score = results.scores.choice(base.id, 0, task, results.family(task))
-        guess = chance(results, task)
-        if score is None or guess is None:
-            continue
-        value, stderr = score["value"], score["stderr"] or 0.0
-        reach = STANDARD_ERRORS * stderr
-        above = tell(value - reach - guess, value + reach - guess)
-        yield {"task": task, "value": value, "stderr": stderr, "chance": guess, "above": above}
-
-
-def chance(results: Results, task: str) -> float | None:
-    """Return the accuracy of blind guessing: the mean of 1 / choices over the scored items.
-
-    Falls back on the family's usual number of choices where the items are not on this machine.
-    """
-    setting = results.experiment.evaluation.multiple_choice
-    data = setting.tasks[task].data
-    path = Path(data.path) if data and data.path else None
-    if data and data.world:
-        path = results.resources / "world" / f"{data.world}.jsonl.gz"
-    if path is not None:
-        try:
-            choices = [len(row["choices"]) for row in read_jsonl(path)][: setting.limit]
-            return math.fsum(1 / count for count in choices) / len(choices)
-        except (RevocabError, KeyError, ZeroDivisionError):
-            pass  # not here, or of another shape: the usual number of choices is known
-    return family_chance(results.family(task))
 
 
 # How runs begin -----------------------------------------------------------------------------------

@@ -79,10 +79,6 @@ class Results(RunIndex):
     def name(self) -> str:
         return self.experiment.experiment
 
-    @property
-    def resources(self) -> Path:
-        return self.root.parent.parent / "resources" / self.name
-
     @cached_property
     def paper(self) -> PaperValues:
         return read_published(self.experiment.paper_values)
