@@ -173,10 +173,6 @@ def test_claims_by_hand(broken):
             {**r, "fertility": "1.5" if r["tokenizer"] == "target" else "2.0"} for r in rows
         ],
     )
-    edit(
-        root / "runs/mistral-sava/heldout.csv",
-        lambda rows: [{**r, "bits_per_byte": "9.0"} for r in rows],
-    )
     collect_scores(root, root / "scores.parquet")
     found = {claim.statement: claim for claim in all_claims(Results(root))}
     fall = found["Italian fertility on world-it falls by at least 20% from source to target"]
@@ -184,12 +180,6 @@ def test_claims_by_hand(broken):
     assert fall.numbers == (
         "2.000 → 1.500: falls by 25.0%; target was trained on world-it, so this flatters it"
     )
-    (start,) = [
-        claim
-        for one, claim in found.items()
-        if one.startswith("Mistral stand-in: ") and one.endswith("sava < random")
-    ]
-    assert start.holds is None and "9.0000 against" in start.numbers  # of one seed
 
 
 def test_heldout_of_several_corpora_is_weighted_by_bytes(broken):

@@ -12,7 +12,7 @@ from test_significance import write_items
 
 from revocab.errors import RevocabError
 from revocab.evaluation.options import ComparisonJob
-from revocab.evaluation.over_seeds import paired_interval, t_quantile
+from revocab.evaluation.over_seeds import t_quantile
 from revocab.experiment import validate
 from revocab.experiment.layout import Layout
 from revocab.io import read_csv, read_jsonl, write_jsonl
@@ -251,25 +251,6 @@ def test_similarities_are_means_over_replicates(results):
     ]  # fmt: skip
     cell = HelperSimilarity(step=0).cell(results, results.run("mistral-sava"))
     assert cell.value == pytest.approx(fmean(values)) and len(values) == 3
-
-
-def test_a_claim_on_the_start_is_decided_over_seeds(results):
-    from revocab.report.claims.shipped import better_starts as find
-
-    statements = [one for one in find(results) if one.statement.startswith("Mistral stand-in: ")]
-    claims = {one.statement.rpartition(", ")[2]: one for one in statements}
-    sava = claims["sava < random"]
-    each = {
-        name: [
-            heldout_curve(results, results.run(f"mistral-{name}-seed{seed}"), "it")[25]
-            for seed in (1, 2, 3)
-        ]
-        for name in ("sava", "random")
-    }
-    over = paired_interval(each["random"], each["sava"], comparisons=2)  # FVT's is another
-    assert sava.holds is True and over.low > 0
-    assert sava.numbers.endswith(f" {over.low:.4f} to {over.high:.4f}")
-    assert claims["fvt < random"].holds is None  # two seeds
 
 
 # Names in an experiment file ----------------------------------------------------------------------

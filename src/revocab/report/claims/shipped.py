@@ -1,4 +1,4 @@
-"""What an experiment shows by itself: the winner, fertility, starts, their order, the base.
+"""What an experiment shows by itself: the winner, fertility, the base.
 
 A difference counts where its error allows it. What needs all of several differences needs each
 interval by itself; that one is the other way round, or which is the greatest, needs intervals that
@@ -10,8 +10,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
-from statistics import fmean
 from typing import Any
 
 from revocab.evaluation.over_seeds import (
@@ -19,16 +17,13 @@ from revocab.evaluation.over_seeds import (
     Difference,
     SeedInterval,
     all_of,
-    deviation,
     paired_difference,
     tell,
 )
 from revocab.report.annotations import Experiment, Run
 from revocab.report.cells import difference
 from revocab.report.claims import Claim
-from revocab.report.names import method_label
 from revocab.report.results import Record, Results, number
-from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import AVERAGE, average_task
 from revocab.report.table import Cell
 from revocab.report.tables.significance import is_marked
@@ -38,14 +33,12 @@ from revocab.training.recipe import ANSWERS
 
 #: By how much fertility must fall.
 FALL = 0.2
-#: Runs that must start better than the run called ``random``, and all in the order expected.
-BETTER, ORDER = ("sava", "fvt"), ("sava", "fvt", "random")
 #: The checkpoint at which runs are compared with their base model.
 STEP = "last"
 
 
 def claims(results: Results) -> Iterator[Claim]:
-    for find in (winners, falls, better_starts, early_order, beats_base):
+    for find in (winners, falls, beats_base):
         yield from find(results)
 
 
@@ -186,71 +179,6 @@ def falls(results: Results) -> Iterator[Claim]:
                 about = {"source": source, "target": target, "corpus": corpus, "trained": trained}
                 about |= {"language": language, "before": before, "after": after, "fall": fall}
                 yield claim_of("fertility", fall >= FALL, least=FALL, **about)
-
-
-# How runs begin -----------------------------------------------------------------------------------
-
-
-def better_starts(results: Results) -> Iterator[Claim]:
-    """Yield whether the runs of :data:`BETTER` have fewer held-out bits per byte than random, in
-    the adapted language at the first checkpoint, by intervals over seeds that hold at once.
-    """
-    for group, language, trained in adapted(results):
-        loss = HeldoutLoss(language=language, step="first")
-        cells = {run.name: loss.cell(results, run) for run in trained}
-        named = [name for name in BETTER if name in cells and "random" in cells]
-        for name in named:
-            found = difference(cells["random"], cells[name])
-            if found is None:
-                continue
-            interval = found.interval(len(named))
-            yield claim_of(
-                "better_start",
-                None if interval is None else tell(*interval),
-                label=results.base(group).label,
-                language=language,
-                name=name,
-                losses=[cells[name].value, cells["random"].value],
-                interval=interval,
-                seeds=found.seeds,
-                at_once=len(named),
-            )
-
-
-def early_order(results: Results) -> Iterator[Claim]:
-    """Yield, of runs with seeds, whether they are in the order expected in early held-out loss."""
-    for group, language, trained in adapted(results):
-        named = {run.name: run for run in trained}
-        runs = [named[name] for name in ORDER if name in named]
-        curves = [
-            {each.seed: heldout_curve(results, each, language) for each in results.replicates(run)}
-            for run in runs
-        ]
-        steps = {step for of in curves for curve in of.values() for step in curve if step}
-        if len(runs) < 2 or not steps or min(map(len, curves)) < FEWEST_SEEDS:
-            continue
-        step, labels = min(steps), [method_label(run) for run in runs]
-        about: dict[str, Any] = {"step": step, "labels": labels, "language": language, "runs": []}
-        about["label"] = results.experiment.runs[group].label
-        samples = [
-            {seed: of[seed][step] for seed in sorted(of) if step in of[seed]} for of in curves
-        ]
-        # Those of two runs belong together.
-        seeds = samples[0].keys()
-        if any(of.keys() != seeds for of in samples) or len(seeds) < FEWEST_SEEDS:
-            yield claim_of("early_order", None, **about)
-            continue
-        intervals = [
-            [paired_difference(worse, of, comparisons=number)[1] for of, worse in pairwise(samples)]
-            for number in (1, len(samples) - 1)
-        ]
-        about["seeds"] = len(seeds)
-        about["runs"] = [(fmean(of.values()), deviation([*of.values()])) for of in samples]
-        about["steps"] = list(zip(intervals[0], labels, labels[1:], strict=False))
-        ends = [
-            (alone.low, once.high) for alone, once in zip(*intervals, strict=True) if alone and once
-        ]
-        yield claim_of("early_order", all_of(tell(*pair) for pair in ends), **about)
 
 
 # Adapted models and their base --------------------------------------------------------------------
