@@ -12,8 +12,7 @@ from revocab.errors import RevocabError
 from revocab.experiment import validate
 from revocab.experiment.layout import Layout
 from revocab.io import write_json
-from revocab.report.checks import table_problems
-from revocab.report.make_tables import build_table, make_tables
+from revocab.report.make_tables import build_table
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import heldout_curve, training_progress
 from revocab.report.runs import text_languages
@@ -115,15 +114,6 @@ def test_a_reference_tokenizer_stands_beside_bits_per_byte(root):
     assert row[1:] == ["2.000", f"{2 * math.log(2) * 4:.3f}"]
     table = build_table(Results(root), "t")
     assert table.over == ["", "Italian, bits per byte", "Italian, nats per token of source"]
-
-
-def test_a_loss_that_is_not_there_is_named(root):
-    """Unless it is of a step at which other runs alone were measured."""
-    change_experiment(root, "tables", "t", "steps", value=[6, "first"])
-    make_tables(root, root / "tables")
-    lack = list(table_problems(Results(root)))
-    assert any("t.csv: SAVA: no Italian, bits per byte first checkpoint" in one for one in lack)
-    assert not any("6 steps" in one for one in lack)
 
 
 def test_an_experiment_without_heldout_text_is_told(demo):

@@ -16,8 +16,7 @@ from revocab.errors import RevocabError
 from revocab.experiment import validate
 from revocab.experiment.layout import Layout
 from revocab.io import read_json, write_json
-from revocab.report.checks import table_problems
-from revocab.report.make_tables import build_table, make_tables
+from revocab.report.make_tables import build_table
 from revocab.report.references import shown_scores
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import heldout_curve
@@ -177,18 +176,6 @@ def test_a_mean_without_one_of_its_scores_is_empty(root):
 
 
 # What the file of an experiment says --------------------------------------------------------------
-
-
-def test_a_lack_is_named_for_headers_under_headers(root):
-    value = {"kind": "heldout", "title": "Losses", "runs": ["mistral-sava"], "languages": ["it"]}
-    change_experiment(root, "tables", "losses", value=value)
-    make_tables(root, root / "tables")
-    data = read_json(root / "tables/losses.json")
-    data["rows"][0]["cells"][2].pop("value")
-    write_json(root / "tables/losses.json", data)
-    changed, lack = (one for one in table_problems(Results(root)) if "losses.csv" in one)
-    column = "Italian, bits per byte last checkpoint"
-    assert "make it again" in changed and lack.endswith(f"losses.csv: SAVA: no {column}")
 
 
 def test_what_is_shown_is_scored(demo):

@@ -1,4 +1,4 @@
-"""Checks on finished results: every file there, every number in range, nothing left out."""
+"""Checks on finished results: every score there that a table or figure shows, and in range."""
 
 from __future__ import annotations
 
@@ -12,12 +12,9 @@ from revocab.evaluation.generation.kind import metrics
 from revocab.evaluation.metrics import COMET, UNKNOWN
 from revocab.io import write_json
 from revocab.output import check_files
-from revocab.report.kind import DATA_ENDING, FIGURE_ENDINGS, TABLE_ENDINGS
-from revocab.report.make_tables import made_tables
 from revocab.report.references import shown_scores
 from revocab.report.results import Results
 from revocab.report.results.scores import COLUMNS
-from revocab.report.values import Average, TaskScore
 
 CLOSE = 1e-6
 
@@ -52,10 +49,8 @@ def check_artefacts(
 
 def check_results(results: Results) -> list[str]:
     """Return every problem found, in the order in which a user would fix them."""
-    checks = file_problems, coverage_problems, value_problems, average_problems, table_problems
-    return schema_problems(results) or [
-        problem for check in checks for problem in check(results)
-    ]
+    checks = coverage_problems, value_problems
+    return schema_problems(results) or [problem for check in checks for problem in check(results)]
 
 
 def schema_problems(results: Results) -> list[str]:
@@ -70,18 +65,6 @@ def schema_problems(results: Results) -> list[str]:
         return [f"{path}: columns are {', '.join(names)}; expected {', '.join(COLUMNS)}"]
     empty = results.runs and not results.scores.rows
     return [f"{path}: no rows; score a run first"] if empty else []
-
-
-def file_problems(results: Results) -> Iterator[str]:
-    for folder, names, endings in (
-        ("tables", results.experiment.tables, (*TABLE_ENDINGS, DATA_ENDING)),
-        ("figures", results.experiment.figures, FIGURE_ENDINGS),
-    ):
-        for path in (results.root / folder / f"{n}.{end}" for n in names for end in endings):
-            if not path.is_file():
-                yield f"{path}: missing; run revocab make_{folder}"
-            elif path.stat().st_size == 0:
-                yield f"{path}: empty; make it again"
 
 
 def coverage_problems(results: Results) -> Iterator[str]:
@@ -122,39 +105,3 @@ def wrong_values(row: dict[str, Any], results: Results) -> Iterator[str]:
         yield f"standard error {stderr} (see {file})"
     if not results.has(file):
         yield f"its file {file} is not in {results.root}"
-
-
-def average_problems(results: Results) -> Iterator[str]:
-    setting = results.experiment.evaluation.multiple_choice
-    needed = shown_scores(results.experiment)
-    for language in sorted({task.language for task in setting.tasks.values()}):
-        tasks = results.choice_tasks(language)
-        for run in results.runs:
-            if not run.evaluate or not needed.get(run.group, set()).issuperset(tasks):
-                continue
-            for step in run.select(setting.steps):
-                stored = TaskScore.average(language, step).of_training(results, run).value
-                mean = Average(named=tasks, step=step).of_training(results, run).value
-                where = f"scores.parquet: {run.id} step {step}:"
-                if stored is None or mean is None:
-                    yield f"{where} no {language} average"
-                elif abs(mean / 100 - stored) > CLOSE:
-                    is_not = f"is not the mean of its tasks, {mean / 100}"
-                    yield f"{where} {language} average {stored} {is_not}"
-
-
-def table_problems(results: Results) -> Iterator[str]:
-    for identifier, table in made_tables(results).items():
-        path = results.root / "tables" / f"{identifier}.csv"
-        if not path.is_file():
-            continue
-        if path.read_text(encoding="utf-8") != table.as_csv():
-            yield f"{path}: not what {identifier}.{DATA_ENDING} beside it holds; make it again"
-        options = results.experiment.tables[identifier]
-        for row in () if options.may_be_empty(results) else table.data_rows():
-            for column, cell in zip(table.columns, row.cells, strict=True):
-                if cell.text is None and cell.value is None:
-                    yield f"{path}: {row.cells[0].text}: no {column}"
-        yield from options.gaps(results)
-
-

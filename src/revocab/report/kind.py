@@ -132,17 +132,11 @@ class TableOptions(KindOptions):
     def build(self, results: Results) -> Table:
         """Return the table; without results, with dashes."""
 
-    def may_be_empty(self, results: Results) -> bool:
-        return False
-
     def compared(self) -> Iterable[tuple[str, Step]]:
         return ()
 
     def timed(self, runs: Sequence[Run]) -> Iterable[Run]:
         """Return those of the experiment's runs whose speed and memory are measured for it."""
-        return ()
-
-    def gaps(self, results: Results) -> Iterable[str]:
         return ()
 
 

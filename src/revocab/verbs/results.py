@@ -67,7 +67,7 @@ def make_figures(*, inputs: ResultsFolder, options: Job, out: Path) -> None:
     writes="file",
     finds=(TABLES, FIGURES, "report/claims", METHODS, KINDS),
 )
-def build_report(*, inputs: options: Job, out: Path) -> None:
+def build_report(*, inputs: ResultsFolder, options: Job, out: Path) -> None:
     """Build the HTML report of an experiment: tables, figures, and what they are based on."""
     from revocab.report.page import build_report
 
@@ -75,7 +75,7 @@ def build_report(*, inputs: options: Job, out: Path) -> None:
 
 
 @verb(out="checks.json to write", writes="file", finds=(TABLES, KINDS))
-def check_artefacts(*, inputs: options: Job, out: Path) -> None:
+def check_artefacts(*, inputs: ResultsFolder, options: Job, out: Path) -> None:
     """Check every table, figure and score of an experiment; list all problems."""
     from revocab.report.checks import check_artefacts
 

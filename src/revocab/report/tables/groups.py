@@ -108,10 +108,6 @@ class GenerationTable(GroupTable):
             if not problem.startswith(f"{key}.metric:"):  # said above, or of the task itself
                 yield problem
 
-    def may_be_empty(self, results: Results) -> bool:
-        """COMET's column is there without its model, too."""
-        return True
-
 
 def task_metrics(
     index: RunIndex, group: str, comet: Iterable[str] = ()
@@ -134,10 +130,6 @@ class SimilarityTable(PivotTable):
     kind: Literal["similarity"]
     #: Columns, two each.
     groups: list[GroupId]
-
-    def may_be_empty(self, results: Results) -> bool:
-        """Runs without a helper have none; :meth:`gaps` knows the others."""
-        return True
 
     def pivot(self, index: RunIndex) -> Pivot:
         groups = index.experiment.runs
@@ -168,14 +160,6 @@ class SimilarityTable(PivotTable):
 
     def needs(self, layout: Layout) -> list[str]:
         return [manifest(layout.paths.similarity(group)) for group in self.groups]
-
-    def gaps(self, results: Results) -> Iterator[str]:
-        for run in results.runs:
-            group = results.experiment.runs[run.group]
-            compared = run.group in self.groups and run.evaluate and group.helper
-            for step in (0, run.steps[-1]) if compared and run.learns_rows_of(group.target) else ():
-                if HelperSimilarity(step=step).of_training(results, run).value is None:
-                    yield f"similarity: {run.id} has none at step {step}; measure it"
 
 
 TABLE = (MultipleChoiceTable, GenerationTable, SimilarityTable)

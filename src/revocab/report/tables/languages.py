@@ -11,7 +11,6 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from revocab.closed import Closed, Id, OneLine, ShownRunId, Step, unknown
-from revocab.evaluation.metrics import COMET_METRICS
 from revocab.languages import language_label
 from revocab.limits import Count
 from revocab.report.annotations import Experiment
@@ -187,12 +186,6 @@ class ModelsByLanguageTable(PivotTable):
             else:
                 change.digits = cell.digits
         return change
-
-    def may_be_empty(self, results: Results) -> bool:
-        """Return whether all of it is of a metric whose model the experiment does not name."""
-        metrics = set(self.metrics_shown(results.experiment).values())
-        unmeasured = {metric.name for metric in COMET_METRICS.values()} - {*results.comet_metrics}
-        return bool(metrics) and not metrics - unmeasured
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         known = {*self.languages, *(corpus.language for corpus in experiment.corpora.values())}

@@ -122,11 +122,6 @@ class ExamplesTable(TableOptions):
     def needs(self, layout: Layout) -> list[str]:
         return [layout.paths.prompts(self.task)]
 
-    def gaps(self, results: Results) -> Iterator[str]:
-        for run in map(results.run, self.runs):
-            if run.evaluate and not self.answers(results, run):
-                yield f"{run.id}: no stored answers to {self.task} at last; generate them"
-
 
 def shown(content: str) -> str:
     return content.replace("\r\n", "\n").translate(PICTURES).strip() or "(nothing)"
