@@ -10,12 +10,11 @@ from fake_results import change_experiment, copy_of_demo, fake_results, finished
 from hypothesis import given
 from hypothesis import strategies as st
 
-from revocab.errors import RevocabError
 from revocab.experiment import as_json
 from revocab.experiment.schema import Experiment
 from revocab.io import write_csv, write_json
-from revocab.report.kind import DATA_ENDING, TABLE_ENDINGS
-from revocab.report.make_tables import build_table, made_tables, make_tables
+from revocab.report.kind import TABLE_ENDINGS
+from revocab.report.make_tables import build_table, make_tables
 from revocab.report.names import headed, in_order
 from revocab.report.published import COLUMNS
 from revocab.report.results import Results
@@ -139,8 +138,7 @@ def test_layout_without_results_shows_published_values(layout):
     assert "– (42.02) |" in rendered(build_table(results, "table07"), "md")
     make_tables(layout, layout / "tables")
     written = {file.name for file in (layout / "tables").glob("[!.]*")}
-    endings = (*TABLE_ENDINGS, DATA_ENDING)
-    assert written == {f"{one}.{end}" for one in results.experiment.tables for end in endings}
+    assert written == {f"{one}.{end}" for one in results.experiment.tables for end in TABLE_ENDINGS}
 
 
 def test_tokenizer_report(folder):
@@ -213,15 +211,3 @@ def test_the_score_of_a_task_stands_first_and_counts_in_means(changed):
     assert labels == ["EM", "ROUGE-L"]
     assert metric_of(results.experiment, "squad_it", {}) == "exact_match"
     assert metric_of(results.experiment, "squad_it", {"squad_it": "f1"}) == "f1"
-
-
-@pytest.mark.parametrize(
-    ("table", "key"),
-    [({"header": 3}, "header: "), ({"header": [], "rows": [{"cells": 1}]}, "rows.0.cells: ")],
-)
-def test_a_damaged_table_is_named_with_its_key(changed, table, key):
-    write_json(changed / "tables/table03.json", table)
-    with pytest.raises(RevocabError) as caught:
-        made_tables(Results(changed))
-    (problem,) = caught.value.problems
-    assert str(changed / "tables/table03.json") in problem and f"({key}" in problem

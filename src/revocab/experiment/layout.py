@@ -18,7 +18,7 @@ from revocab.experiment.paths import MANIFEST, Model, manifest
 from revocab.experiment.trainings import Trainings
 from revocab.extensions import from_here
 from revocab.marker import BY_ITEM, DROPPED
-from revocab.report.kind import DATA_ENDING, FIGURE_ENDINGS, TABLE_ENDINGS, KindOptions
+from revocab.report.kind import FIGURE_ENDINGS, TABLE_ENDINGS, KindOptions
 from revocab.report.references import shown_scores
 from revocab.training.recipe import EVALUATED, LAST
 from revocab.training.records import MEASURED
@@ -160,8 +160,7 @@ class Layout(Trainings):
     @property
     def tables(self) -> list[str]:
         folder, names = f"{self.paths.results}/tables", self.experiment.tables
-        endings = (*TABLE_ENDINGS, DATA_ENDING)
-        return [f"{folder}/{name}.{ending}" for name in names for ending in endings]
+        return [f"{folder}/{name}.{ending}" for name in names for ending in TABLE_ENDINGS]
 
     @property
     def figures(self) -> list[str]:

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from revocab.report.values import RunValue
 
 TABLE_ENDINGS = ("csv", "md", "tex")
-#: Of the file that has a table as data, from which the others are written.
-DATA_ENDING = "json"
 FIGURE_ENDINGS = ("svg", "png")
 
 

@@ -25,7 +25,7 @@ from revocab.report.claims import all_claims
 from revocab.report.claims.shipped import winners
 from revocab.report.kind import FIGURE_ENDINGS, TABLE_ENDINGS
 from revocab.report.make_figures import caption
-from revocab.report.make_tables import made_tables
+from revocab.report.make_tables import build_table
 from revocab.report.names import in_order, method_label
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import heldout_curve
@@ -86,7 +86,7 @@ def page(results: Results) -> str:
 
 def parts_of(results: Results) -> dict[str, Any]:
     """Return what the templates of the page and of its export in Markdown show."""
-    tables, figures = made_tables(results), results.experiment.figures
+    tables, figures = results.experiment.tables, results.experiment.figures
     sections = {
         "runs": runs(results),
         "heldout": heldout(results),
@@ -98,7 +98,7 @@ def parts_of(results: Results) -> dict[str, Any]:
     return {
         "results": results,
         "experiment": results.experiment,
-        "tables": {name: tables[name] for name in in_order(tables)},
+        "tables": {name: build_table(results, name) for name in in_order(tables)},
         "figures": {name: figures[name] for name in in_order(figures)},
         "captions": {name: caption(results, options) for name, options in figures.items()},
         "claims": all_claims(results),

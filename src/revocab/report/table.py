@@ -8,9 +8,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
-
-from pydantic import Field, TypeAdapter
+from typing import Literal
 
 from revocab.evaluation.over_seeds import NORMAL_95
 from revocab.io import cell_of
@@ -50,12 +48,12 @@ class Cell:
     #: 95 % interval over seeds, and their number. Without ``interval`` it is shown.
     seed_interval: tuple[float, float] | None = None
     seeds: int | None = None
-    # For comparisons with other cells alone, and in no file of a table.
+    # For comparisons with other cells alone.
     #: Values by seed, ascending; none of what is not trained and has no replicates.
-    by_seed: Annotated[dict[int, float], Field(exclude=True)] = field(default_factory=dict)
+    by_seed: dict[int, float] = field(default_factory=dict)
     #: Whether it has no error: a count or a measure of a tokenizer.
-    exact: Annotated[bool, Field(exclude=True)] = False
-    better: Annotated[Better | None, Field(exclude=True)] = None
+    exact: bool = False
+    better: Better | None = None
 
     def number(self) -> str:
         """Return our value as shown, with its error and its deviation over seeds, or a dash."""
@@ -163,14 +161,6 @@ class Table:
     #: How the scores are limited; the title says so wherever it is shown.
     limited: str | None = None
 
-    @classmethod
-    def from_data(cls, data: Any) -> Table:
-        return TABLE.validate_python(data)
-
-    def as_data(self) -> dict[str, Any]:
-        """Return the table as JSON holds it, without what it and its cells do not have."""
-        return TABLE.dump_python(self, exclude_defaults=True)
-
     def as_csv(self) -> str:
         """Return the numbers of the table, one row each.
 
@@ -232,9 +222,6 @@ class Table:
             for block, row in self.rows_in_blocks()
             for name, cell in zip(self.columns[1:], row.cells[1:], strict=True)
         }
-
-
-TABLE = TypeAdapter(Table)
 
 
 def decimal(value: float, digits: int) -> str:
