@@ -115,20 +115,11 @@ def test_a_task_without_accuracy_is_part_of_the_average(stereotypes):
 
 def test_any_reported_metric_stands_for_a_task_without_its_own():
     values = {"run": "one", "step": 0, "task": "pairs", "metric": "acc_norm", "value": 0.5}
-    scores = Scores([values], {})
+    scores = Scores([values])
     assert scores.choice("one", 0, "pairs", "unheard-of") == values
     assert scores.shown_metric("pairs", "unheard-of") == "acc_norm"
     assert scores.choice("one", 0, "others", "unheard-of") is None
     assert scores.shown_metric("others", "unheard-of") == "acc"
-
-
-def test_metric_can_be_chosen_and_is_remembered(folder, tmp_path):
-    collect_scores(folder, tmp_path / "scores.parquet", metrics={"sciq": "acc"})
-    scores = Scores.read(tmp_path / "scores.parquet")
-    assert scores.metrics["sciq"] == "acc"
-    assert scores.choice("llama-fvt", 100, "sciq_it", "sciq")["metric"] == "acc"
-    changed = scores.get("llama-fvt", 100, "average_it", "average")["value"]
-    assert changed != Results(folder).scores.get("llama-fvt", 100, "average_it", "average")["value"]
 
 
 def test_same_input_same_bytes(folder, tmp_path):

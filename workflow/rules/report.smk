@@ -34,7 +34,7 @@ rule collect_scores:
     conda:
         CORE
     params:
-        **decided("collect_scores", lambda w: options.scores()),
+        **decided("collect_scores", lambda w: options.nothing()),
         results=lambda w: RESULTS,
         code=code_of("collect_scores"),
     shell:

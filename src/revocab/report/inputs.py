@@ -19,15 +19,6 @@ class ResultsFolder(Closed):
     )
 
 
-class ScoresJob(Job):
-    """Which metrics stand for which families."""
-
-    metric: dict[str, str] = Field(
-        default_factory=dict,
-        description="FAMILY=METRIC, acc or acc_norm, instead of the usual one",
-    )
-
-
 class ExperimentJob(Job):
     """An experiment with every default, and its runs."""
 

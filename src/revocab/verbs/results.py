@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from revocab.closed import Job
 from revocab.evaluation.options import ComparisonJob
 from revocab.marker import ORIGIN, changed_since
-from revocab.report.inputs import ExperimentJob, ResultsFolder, ScoresJob
+from revocab.report.inputs import ExperimentJob, ResultsFolder
 from revocab.verb import verb
 
 if TYPE_CHECKING:
@@ -31,11 +31,11 @@ def write_experiment(*, options: ExperimentJob, out: Path) -> None:
 
 
 @verb(out="scores.parquet to write", writes="file")
-def collect_scores(*, inputs: ResultsFolder, options: ScoresJob, out: Path) -> None:
+def collect_scores(*, inputs: ResultsFolder, options: Job, out: Path) -> None:
     """Collect every score of an experiment, ours and the published ones, in one table."""
     from revocab.report.results.scores import collect_scores
 
-    collect_scores(inputs.results, out, inputs.experiment, options.metric)
+    collect_scores(inputs.results, out, inputs.experiment)
 
 
 @verb(out="CSV file to write", writes="file", finds=(KINDS,))

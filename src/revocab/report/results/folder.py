@@ -149,7 +149,7 @@ class Results(RunIndex):
     @cached_property
     def scores(self) -> Scores:
         path = self.root / "scores.parquet"
-        return Scores.read(path) if path.is_file() else Scores([], {})
+        return Scores.read(path) if path.is_file() else Scores([])
 
     @cached_property
     def other_items(self) -> dict[str, tuple[int, int]]:

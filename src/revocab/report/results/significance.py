@@ -106,7 +106,7 @@ def choice_items(results: Results, run: Run, step: int) -> ItemsOf:
     tasks = results.experiment.evaluation.multiple_choice.tasks
     by_task: ItemsOf = {}
     for task in tasks:
-        metrics = choice_metrics(results.family(task), results.scores.metrics)
+        metrics = choice_metrics(results.family(task))
         if metric := next((name for name in metrics if (task, name) in stored), None):
             by_task[task, metric] = stored[task, metric]
     for language in sorted({task.language for task in tasks.values()}):
