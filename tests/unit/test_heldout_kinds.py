@@ -109,13 +109,6 @@ def test_the_table_by_hand(root):
     assert table.rows[2].cells[1].provenance == "runs/mistral-sava/heldout.csv"
 
 
-def test_a_reference_tokenizer_stands_beside_bits_per_byte(root):
-    row = numbers(root, steps=[0], reference="source")[2]
-    assert row[1:] == ["2.000", f"{2 * math.log(2) * 4:.3f}"]
-    table = build_table(Results(root), "t")
-    assert table.over == ["", "Italian, bits per byte", "Italian, nats per token of source"]
-
-
 def test_an_experiment_without_heldout_text_is_told(demo):
     demo["evaluation"]["heldout"] = []
     with pytest.raises(RevocabError) as caught:
@@ -131,7 +124,9 @@ def test_steps_between_checkpoints_are_known_to_the_file(demo):
 
 
 def test_the_reference_tokenizers_counts_are_made_first(demo):
-    tables = {"t": {**TABLE, "reference": "source"}}
+    column = {"heldout": {"language": "it", "reference": "source"}}
+    runs = {"kind": "runs", "title": "T", "runs": ["mistral-sava"], "columns": [column]}
+    tables = {"t": runs}
     layout = Layout(validate({**demo, "tables": tables, "figures": {}}))
     length = demo["recipes"]["adapt"]["sequence_length"]
     file = f"results/demo/heldout/source--{length}/manifest.json"

@@ -87,7 +87,6 @@ def test_two_runs_at_one_place_are_told_apart(demo):
     values = {**with_runs(demo, **again), "tables": {"t": SWEEP}, "figures": {}}
     with pytest.raises(RevocabError, match="'mistral-low-plain' and 'mistral-again' stand at the"):
         validate(values)
-    validate({**values, "tables": {"t": {**SWEEP, "where": {"depth": "two"}}}})
 
 
 def test_axes_that_a_sweep_writes_out_are_read(demo):

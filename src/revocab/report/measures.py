@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
@@ -202,11 +202,6 @@ def our_step(experiment: Experiment, value: RunValue, group: str) -> RunValue:
 
 class CellGain(Gain):
     """Of rows of a table in some columns, or of columns in some rows."""
-
-    renamed: ClassVar[Mapping[str, str]] = {
-        "column": "columns: […]",
-        "over": "over_columns: […]; bounds are in points",
-    }
 
     #: Table that has them.
     table: Id

@@ -397,42 +397,23 @@ def unit(reference: str | None) -> str:
 # Tokenizers ---------------------------------------------------------------------------------------
 
 
-class TokenizerMeasure(RunValue):
-    """What the report on tokenizers measured of a run's tokenizer on a corpus."""
+class Fertility(RunValue):
+    """Tokens per word of a corpus, mean over its documents, of a run's tokenizer."""
 
+    better: ClassVar[Better | None] = "lower"
     exact: ClassVar[bool] = True
-    #: The column of the report.
-    measure: ClassVar[str]
-    #: What it is called in front of the corpus.
-    said: ClassVar[str]
 
     corpus: MeasuredCorpusId
 
     def header(self) -> str:
-        return f"{self.said} on {self.corpus}"
+        return f"Fertility on {self.corpus}"
 
     def of_training(self, results: Results, run: Run) -> Cell:
         row = results.measured_tokenizers.get((run.target, self.corpus))
-        return Cell(number(row[self.measure]), provenance=BY_CORPUS) if row else Cell()
+        return Cell(number(row["fertility"]), provenance=BY_CORPUS) if row else Cell()
 
     def needs(self, layout: Layout, runs: Sequence[Run]) -> list[str]:
         return [manifest(layout.paths.fertility)]
-
-
-class Fertility(TokenizerMeasure):
-    """Tokens per word, mean over the documents."""
-
-    better: ClassVar[Better | None] = "lower"
-    measure: ClassVar[str] = "fertility"
-    said: ClassVar[str] = "Fertility"
-
-
-class CharactersPerToken(TokenizerMeasure):
-    """Characters of the corpus divided by its tokens."""
-
-    better: ClassVar[Better | None] = "higher"
-    measure: ClassVar[str] = "characters_per_token"
-    said: ClassVar[str] = "Characters per token"
 
 
 class Vocabulary(RunValue):
@@ -467,7 +448,6 @@ class OneValue(Closed):
     similarity: HelperSimilarity | None = None
     fertility: Fertility | None = None
     vocabulary: Vocabulary | None = None
-    characters_per_token: CharactersPerToken | None = None
 
     @model_validator(mode="after")
     def _one_value(self) -> OneValue:

@@ -25,7 +25,7 @@ from revocab.evaluation.over_seeds import (
 from revocab.report.annotations import Experiment, Run
 from revocab.report.kind import TableOptions
 from revocab.report.names import method_label
-from revocab.report.references import unknowns, unmeasured_steps, without_heldout_text
+from revocab.report.references import unmeasured_steps, without_heldout_text
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import (
     Progress,
@@ -90,16 +90,13 @@ class Entry:
 
 
 class RankingTable(TableOptions):
-    """Methods by held-out loss, at steps and at equal text or operations, against a reference, in
-    groups of runs that differ in language.
+    """All trained methods by held-out loss, at steps and at equal text or operations, against a
+    reference, in groups of runs that differ in language.
     """
 
     kind: Literal["ranking"]
     #: Language whose held-out text counts, by group of runs.
     groups: dict[GroupId, HeldoutLanguage] = Field(min_length=1)
-    methods: list[Id] | None = Field(
-        default=None, min_length=2, description="names of runs; default: all that are trained"
-    )
     reference: Id = Field(description="name of the run of every group that all are compared with")
     points: list[Point] = Field(
         default=[0, "last", "equal-text", "equal-flops"],
@@ -129,7 +126,7 @@ class RankingTable(TableOptions):
 
     def block(self, results: Results, group: str) -> list[Row]:
         runs = {run.name: run for run in results.group(group, evaluated=False) if run.trains}
-        names = [name for name in self.methods or runs if name in runs and name != self.reference]
+        names = [name for name in runs if name != self.reference]
         reference, *entries = every = [
             Entry(method_label(runs[name]), losses_by_seed(results, runs[name], self.groups[group]))
             for name in (self.reference, *names)
@@ -171,15 +168,7 @@ class RankingTable(TableOptions):
             group: {run.name: run for run in experiment.index.group(group, False) if run.trains}
             for group in self.groups
         }
-        every = {name for runs in trained.values() for name in runs}
-        what = "trained run of its groups"
-        yield from unknowns(f"{key}.methods", self.methods or (), every, what)
-        runs = [
-            run
-            for named in trained.values()
-            for name, run in named.items()
-            if self.methods is None or name in self.methods
-        ]
+        runs = [run for named in trained.values() for run in named.values()]
         points = {"points": self.points, "differences": self.differences, "rank_by": [self.rank_by]}
         for listed, named in points.items():
             also = [*map(str, EQUAL)]
