@@ -53,7 +53,10 @@ class Shows(Closed):
 
     def problems(self, experiment: Experiment, key: str) -> Iterable[str]:
         """Yield what an experiment lacks for it; ``key`` is where the experiment names it."""
-        for (below, _), (value, runs) in self.values(experiment).items():
+        values = self.values(experiment)
+        if not values and type(self).places is not Shows.places:
+            yield f"{key}: shows no number: no run has one in a language of its group; name others"
+        for (below, _), (value, runs) in values.items():
             yield from value.problems(experiment, ".".join(filter(None, (key, below))), runs)
 
     def scores(self, experiment: Experiment) -> Iterable[tuple[str, str]]:

@@ -34,14 +34,13 @@ from revocab.report.drawing import (
     nothing_yet,
     panels,
 )
-from revocab.report.kind import FigureOptions
+from revocab.report.kind import FigureOptions, Place
 from revocab.report.names import method_label
-from revocab.report.references import of_group, unknowns, unspoken, without_heldout_text
+from revocab.report.references import without_heldout_text
 from revocab.report.results import Results, number
 from revocab.report.results.heldout_losses import Progress, heldout_curve, training_progress
-from revocab.report.runs import choices_in, group_tasks, text_languages
-from revocab.report.table import Cell
-from revocab.report.values import Average, TaskScore
+from revocab.report.runs import RunIndex, choices_in, text_languages
+from revocab.report.values import Average
 
 BASE = "base model"
 #: Labels of the horizontal axis.
@@ -324,10 +323,10 @@ class AverageScoreFigure(FigureOptions):
     def tasks(self, experiment: Experiment) -> list[str]:
         return self.named or choices_in(experiment, self.language or "")
 
-    def steps(self, results: Results, run: Run) -> list[int]:
+    def steps(self, index: RunIndex, run: Run) -> list[int]:
         """Return the checkpoints of a run at which all of the tasks are scored."""
-        evaluation = results.experiment.evaluation
-        tasks = set(self.tasks(results.experiment))
+        evaluation = index.experiment.evaluation
+        tasks = set(self.tasks(index.experiment))
         sections = (evaluation.multiple_choice, evaluation.generation)
         scored = [set(run.select(each.steps)) for each in sections if tasks & each.tasks.keys()]
         return sorted(set.intersection(*scored)) if scored else []
@@ -351,13 +350,13 @@ class AverageScoreFigure(FigureOptions):
             points: list[Point] = []
             errors, printed = [], []
             for step in run.steps:
-                cell = self.average(results, run, step)
+                cell = self.value(step).cell(results, run)
                 if cell.value is not None:
                     wide = cell.deviation and cell.scale * cell.deviation
                     points.append((step + shift, cell.scale * cell.value, wide))
                     errors.append(cell.scale * (cell.stderr or 0))
                 if paper := cell.compared():
-                    printed.append((step, 100 * paper))
+                    printed.append((step, cell.scale * paper))
             if points and not run.made:
                 ends.append(draw_level(axes, points[0][1], name, line))
             elif points:
@@ -385,20 +384,13 @@ class AverageScoreFigure(FigureOptions):
         label_ends(axes, ends)
         return figure
 
-    def average(self, results: Results, run: Run, step: int) -> Cell:
-        if self.language is not None:
-            return TaskScore.average(self.language, step).cell(results, run)
-        return Average(named=self.named, step=step).cell(results, run)
+    def value(self, step: int) -> Average:
+        return Average(language=self.language, named=self.named, step=step)
 
-    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        if self.language is not None:
-            yield from unspoken(experiment, key, self.group, self.language)
-            return
-        known = group_tasks(experiment, self.group)
-        yield from unknowns(f"{key}.named", self.named or (), known, "task of the group")
-
-    def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        return of_group(self.group, self.tasks(experiment))
+    def places(self, index: RunIndex) -> Iterator[Place]:
+        for run in index.group(self.group):
+            for step in self.steps(index, run):
+                yield Place(self.value(step), run)
 
 
 def draw_chance(axes: Axes, guesses: Sequence[float | None]) -> list[Label]:

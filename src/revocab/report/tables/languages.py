@@ -198,13 +198,7 @@ class ModelsByLanguageTable(PivotTable):
             yield from without_heldout_text(experiment, key, self.languages)
         for language in self.languages:
             if self.value(experiment, language) is None:
-                if self.into or self.out_of:
-                    way = f"into {self.into!r}" if self.into else f"out of {self.out_of!r}"
-                    wanted = f"translation {way}{' with taught_by' if self.taught else ''}"
-                else:
-                    family = f" of family {self.family!r}" if self.family else ""
-                    wanted = f"multiple-choice task{family}"
-                yield f"{key}.blocks: language {language!r} has no {wanted}; add one"
+                yield f"{key}.blocks: language {language!r} has no task of this table; add one"
         yield from super().problems(experiment, key)
 
 
