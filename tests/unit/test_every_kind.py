@@ -39,7 +39,7 @@ FIGURES = {
     "sweep": SWEEP,
     "corpora": {"kind": "fertility", "title": "Corpora", "overlaid": True, **TOKENIZERS},
     "linear": {**FIGURE, "scale": "linear"},
-    "against": {**FIGURE, "over": "bytes", "against": "mistral-random"},
+    "bytes": {**FIGURE, "over": "bytes"},
     "bars": {"kind": "bars", "title": "Bars", "tables": ["runs"], "column": "Vocabulary"},
     "models": {
         "kind": "models_by_language", "title": "Models", "show": "scores", "tables": {"m": MODELS},

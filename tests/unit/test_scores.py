@@ -17,6 +17,7 @@ from revocab.report.make_tables import build_table
 from revocab.report.results import Results, Scores
 from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import COLUMNS, collect, collect_scores, mean_score
+from revocab.report.values import Average
 
 
 @pytest.fixture
@@ -73,9 +74,9 @@ def test_average_uses_the_family_metric(folder):
         results.scores.get("llama-fvt", 100, f"{family}_it", metric)["value"]
         for family, metric in parts.items()
     ]
-    average = results.scores.get("llama-fvt", 100, "average_it", "average")
-    assert average["value"] == pytest.approx(sum(values) / 6)
-    assert average["stderr"] > 0
+    average = Average(language="it").cell(results, results.run("llama-fvt"))
+    assert average.value == pytest.approx(100 * sum(values) / 6)
+    assert average.stderr > 0
 
 
 @pytest.fixture(scope="module")
@@ -102,8 +103,8 @@ def test_a_task_without_accuracy_is_part_of_the_average(stereotypes):
     assert found["metric"] == "pct_stereotype"
     others = ("hellaswag", "mmlu", "arc_easy", "piqa", "sciq")
     parts = [scores.choice("mistral-sava", 100, f"{one}_en", one)["value"] for one in others]
-    average = scores.get("mistral-sava", 100, "average_en", "average")["value"]
-    assert average == pytest.approx((sum(parts) + found["value"]) / 6)
+    average = Average(language="en").cell(stereotypes, stereotypes.run("mistral-sava"))
+    assert average.value == pytest.approx(100 * (sum(parts) + found["value"]) / 6)
     (table,) = [
         build_table(stereotypes, name)
         for name, one in stereotypes.experiment.tables.items()
@@ -147,7 +148,8 @@ def test_published_values_stand_beside(repository, tmp_path):
     found = [r for r in collect(results) if r["run"] == "mistral-base" and r["paper_value"]]
     by_task = {(r["task"], r["metric"]): r["paper_value"] for r in found}
     assert by_task["hellaswag_it", "acc_norm"] == pytest.approx(0.5650)
-    assert by_task["average_en", "average"] == pytest.approx(0.7817)
+    average = Average(language="en", step=0).cell(results, results.base("mistral"))
+    assert average.published == pytest.approx(78.17)
     assert by_task["squad_it", "rougeL-released"] == pytest.approx(68.92)
 
 
@@ -174,6 +176,6 @@ def test_rows_are_those_of_the_group(tmp_path):
     root = fake_results(tmp_path / "results" / "demo")
     change_experiment(root, "runs", "mistral", "languages", value=["it"])
     rows = [row for row in collect(Results(root)) if row["run"].startswith("mistral-")]
-    tasks = {row["task"] for row in rows if row["metric"] in ("acc", "average", "chrf++", "rougeL")}
-    assert "arc_easy_it" in tasks and "squad_it" in tasks and "average_it" in tasks
-    assert not {"arc_easy_en", "average_en", "flores_en_it"} & tasks
+    tasks = {row["task"] for row in rows if row["metric"] in ("acc", "chrf++", "rougeL")}
+    assert "arc_easy_it" in tasks and "squad_it" in tasks
+    assert not {"arc_easy_en", "flores_en_it"} & tasks

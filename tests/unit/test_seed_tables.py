@@ -24,7 +24,7 @@ from revocab.report.results.scores import collect_scores
 from revocab.report.results.significance import compare_runs
 from revocab.report.table import MISSING, Cell, text
 from revocab.report.template import rendered
-from revocab.report.values import HeldoutLoss, HelperSimilarity, RunValue, TaskScore
+from revocab.report.values import Average, HeldoutLoss, HelperSimilarity, RunValue, TaskScore
 
 SEEDED = {"random": [1, 2, 3], "sava": [1, 2, 3], "fvt": [1, 2]}
 HELDOUT = {
@@ -115,12 +115,11 @@ def test_averages_have_the_deviation_of_averages(results):
     table = build_table(results, "table03")
     row = next(one for one in table.data_rows() if one.cells[0].text == "SAVA")
     step = results.run("mistral-sava").select(["first"])[0]
-    each = [
-        TaskScore.average("it", step).cell(results, results.run(f"mistral-sava-seed{seed}")).value
-        for seed in (1, 2, 3)
-    ]
-    assert row.cells[-1].value == pytest.approx(fmean(each))
-    assert row.cells[-1].deviation == pytest.approx(stdev(each))
+    average = Average(language="it", step=step)
+    runs = [results.run(f"mistral-sava-seed{seed}") for seed in (1, 2, 3)]
+    each = [average.cell(results, run).value for run in runs]
+    assert 100 * row.cells[-1].value == pytest.approx(fmean(each))
+    assert 100 * row.cells[-1].deviation == pytest.approx(stdev(each))
 
 
 def test_heldout_losses_are_means(results):

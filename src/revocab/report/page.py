@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from importlib import metadata
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from revocab.evaluation.inference.engine import engines
 from revocab.experiment.lineage import compared_pairs
 from revocab.initialise.diagnostics import TITLES
 from revocab.io import read_json, write_text
-from revocab.languages import language_label
 from revocab.marker import Marked
 from revocab.output import check_files
 from revocab.report.annotations import Run
@@ -28,7 +26,6 @@ from revocab.report.make_figures import caption
 from revocab.report.make_tables import build_table
 from revocab.report.names import in_order, method_label
 from revocab.report.results import Results
-from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.template import environment, notes
 from revocab.training.data.packed_folder import repetition
 from revocab.vocabulary.building.training_text import shortage
@@ -36,7 +33,6 @@ from revocab.vocabulary.building.training_text import shortage
 #: Of a section of the page; ``about.j2`` says which of them are columns.
 Rows = list[dict[str, Any]]
 
-PLACES = ("step 0", "first checkpoint", "last checkpoint")
 #: Verdicts of a claim, that to be shown first coming first.
 BEST = (True, False, None)
 #: Whose versions change numbers, beside those of engines.
@@ -89,7 +85,6 @@ def parts_of(results: Results) -> dict[str, Any]:
     tables, figures = results.experiment.tables, results.experiment.figures
     sections = {
         "runs": runs(results),
-        "heldout": heldout(results),
         "vocabularies": intersections(results),
         "initialisation": new_rows(results),
         "scale": scale(results),
@@ -126,20 +121,6 @@ def runs(results: Results) -> Rows:
         | {"scored": "yes" if run.evaluate else "losses only"}
         for run in results.runs
     ]
-
-
-def heldout(results: Results) -> Rows:
-    rows = []
-    for run in results.runs:
-        method = "base model" if run.base else method_label(run)
-        row: dict[str, Any] = {"Group": results.model_label(run), "Run": method}
-        steps = dict.fromkeys([0, run.select()[0], run.steps[-1]])
-        for language in results.heldout_languages():
-            values = heldout_curve(results, run, language)
-            for place, step in zip_longest(PLACES, steps):
-                row[f"{language_label(language)}, {place}"] = values.get(step)
-        rows.append(row)
-    return rows
 
 
 def intersections(results: Results) -> Rows:

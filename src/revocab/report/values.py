@@ -110,20 +110,16 @@ class TaskScore(RunValue):
     #: Checkpoint at which it is scored.
     step: Step = "last"
 
-    @classmethod
-    def average(cls, language: str, step: Step = "last") -> TaskScore:
-        return cls(task=average_task(language), metric=AVERAGE, step=step)
-
     def header(self) -> str:
         return self.task
 
     def tasks(self, experiment: Experiment) -> list[str]:
-        languages = {task.language for task in experiment.evaluation.multiple_choice.tasks.values()}
-        of = next((each for each in languages if average_task(each) == self.task), None)
-        return [self.task] if of is None else choices_in(experiment, of)
+        return [self.task]
 
     def problems(self, experiment: Experiment, key: str, runs: Sequence[Run]) -> Iterator[str]:
-        if self.metric is not None and self.task in experiment.evaluation.generation.tasks:
+        generated = experiment.evaluation.generation.tasks.get(self.task)
+        # A task's own score is checked with the task.
+        if self.metric is not None and generated and self.metric != generated.score:
             yield from wrong_metrics(experiment, f"{key}.metric", self.task, [self.metric])
         yield from unscored(experiment, key, runs, self.tasks(experiment), self.step)
 

@@ -28,7 +28,7 @@ from revocab.report.results.scores import AVERAGE, average_task
 from revocab.report.table import Cell
 from revocab.report.tables.significance import is_marked
 from revocab.report.template import notes
-from revocab.report.values import HeldoutLoss, TaskScore
+from revocab.report.values import Average, HeldoutLoss
 from revocab.training.recipe import ANSWERS
 
 #: By how much fertility must fall.
@@ -192,7 +192,7 @@ def beats_base(results: Results) -> Iterator[Claim]:
     seeds.
     """
     for group, language, trained in adapted(results):
-        average, base = TaskScore.average(language, STEP), results.base(group)
+        average, base = Average(language=language), results.base(group)
         level = average.cell(results, base)
         compared = comparisons(results, group, average_task(language))
         rows: list[dict[str, Any]] = []

@@ -92,12 +92,10 @@ class Panel(NamedTuple):
     level: float | None = None
     #: Draw averages over neighbouring steps, and the curves themselves faintly.
     smoothed: bool = False
-    #: Values may be negative, so that their axis is not logarithmic.
-    signed: bool = False
 
 
 class LossFigure(FigureOptions):
-    """Losses of chosen runs: in training, on held-out text, and their differences from a run's."""
+    """Losses of chosen runs: in training, and on held-out text."""
 
     kind: Literal["loss"]
     #: A curve each.
@@ -113,9 +111,6 @@ class LossFigure(FigureOptions):
     #: ``log``: both axes; early steps and small differences are seen, at which methods differ.
     #: ``auto``: the vertical one, where a few high values would flatten the rest.
     scale: Literal["auto", "linear", "log"] = "auto"
-    against: Id | None = Field(
-        default=None, description="run from whose losses the differences are drawn below"
-    )
     reference: Id | None = Field(
         default=None, description="run that stands out: its line is black, bold and dashed"
     )
@@ -126,11 +121,9 @@ class LossFigure(FigureOptions):
 
     def draw(self, results: Results, palette: Palette) -> Figure:
         runs = [results.run(run) for run in self.runs]
-        rows, size = self.rows(results, runs), (3.3, 2.35)
-        if len(rows) == 2 and len(rows[0]) == 1:  # a loss and its differences, side by side
-            rows, size = [rows[0] + rows[1]], (3.1, 2.9)
+        rows = self.rows(results, runs)
         columns, names = max(map(len, rows)), [*map(method_label, runs), BASE]
-        figure, grid = panels(len(rows), columns, names, size)
+        figure, grid = panels(len(rows), columns, names)
         every = [(panel, points) for panel in chain(*rows) for points in panel.curves.values()]
         places = [(at, panel.smoothed) for panel, points in every for at, *_ in points]
         # A logarithmic axis begins at the first place at which held-out loss was measured.
@@ -157,12 +150,12 @@ class LossFigure(FigureOptions):
             if not axes.has_data():
                 nothing_yet(axes)
             elif first is not None:
-                scale_axes(axes, self.scale, first, signed=panel.signed)
+                scale_axes(axes, self.scale, first)
             label_ends(axes, ends)
         return figure
 
     def rows(self, results: Results, runs: list[Run]) -> list[list[Panel]]:
-        """Return panels of training loss, of held-out loss by language, and of differences."""
+        """Return panels of training loss, and of held-out loss by language."""
         places = {run.id: training_progress(results, run, self.over) for run in runs if run.trains}
 
         def curves(losses: Losses, of: str) -> Curves:
@@ -187,44 +180,13 @@ class LossFigure(FigureOptions):
                 level = next(iter(losses.values()), None)
             title = f"Held-out {language_label(language)} text"
             heldout.append(Panel(title, "bits per byte", curves(heldout_curve, language), level))
-        differences = []
-        if self.against is not None:
-            title = f"Difference from {method_label(results.run(self.against))}"
-            unit = "per cent" if self.scale == "log" else "bits per byte"
-            changes = [self.differences(panel.curves) for panel in heldout]
-            differences = [Panel(title, unit, curves, signed=True) for curves in changes]
-        return [row for row in (training, heldout, differences) if row]
-
-    def differences(self, curves: Curves) -> Curves:
-        """Return how far each curve is from that of one run: on a logarithmic scale as a share of
-        it, since there equal distances are equal ratios.
-        """
-        import numpy as np
-
-        reference = curves.get(self.against or "")
-        if not reference:
-            return {}
-        places, losses, _ = zip(*reference, strict=True)
-
-        def change(at: float, loss: float) -> float:
-            other = float(np.interp(at, places, losses))
-            return 100 * (loss - other) / other if self.scale == "log" else loss - other
-
-        return {
-            run: [
-                (at, change(at, loss), None)
-                for at, loss, _ in points
-                if places[0] <= at <= places[-1]
-            ]
-            for run, points in curves.items()
-        }
+        return [row for row in (training, heldout) if row]
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         if not self.training:
             yield from without_heldout_text(experiment, key)
-        for option, run in (("against", self.against), ("reference", self.reference)):
-            if run is not None and run not in self.runs:
-                yield unknown(f"{key}.{option}", run, self.runs, "run of the figure")
+        if self.reference is not None and self.reference not in self.runs:
+            yield unknown(f"{key}.reference", self.reference, self.runs, "run of the figure")
         for named in self.runs if self.training else ():
             if not experiment.index.run(named).trains:
                 yield (
@@ -270,7 +232,7 @@ def smooth(values: Sequence[float]) -> list[float]:
     return (sums / gaussian_filter1d(np.ones(len(values)), sigma, **near)).tolist()
 
 
-def scale_axes(axes: Axes, scale: str, first: float, *, signed: bool) -> None:
+def scale_axes(axes: Axes, scale: str, first: float) -> None:
     """Make the axes of a panel logarithmic as ``scale`` says; 0 stands left of the ``first`` place,
     and the label says which vertical axis is.
     """
@@ -282,7 +244,7 @@ def scale_axes(axes: Axes, scale: str, first: float, *, signed: bool) -> None:
         axes.xaxis.set_major_formatter("{x:.3g}")
     low, high = axes.dataLim.intervaly
     wide = scale == "log" or (scale == "auto" and high >= OUTLYING * low)
-    if wide and low > 0 and not signed:
+    if wide and low > 0:
         axes.set_yscale("log")
         low, high = axes.get_ylim()
         axes.yaxis.set_major_locator(LogLocator(subs=FINE if high < WIDE * low else COARSE))

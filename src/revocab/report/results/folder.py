@@ -168,10 +168,6 @@ class Results(RunIndex):
             for row in read_csv(path)
         ]  # fmt: skip
 
-    def heldout_languages(self) -> list[str]:
-        corpora, used = self.experiment.corpora, self.experiment.evaluation.heldout
-        return list(dict.fromkeys(corpora[corpus].language for corpus in used))
-
     def heldout(self, run: Run) -> tuple[list[Record], str]:
         """Return held-out losses of a run (of its first replicate), and the file they stand in.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +18,7 @@ from revocab.evaluation.multiple_choice.families import choice_metrics
 from revocab.io import atomic, number, read_parquet, write_csv
 from revocab.output import check_files
 from revocab.report.annotations import Experiment, Results, Run
-from revocab.report.runs import group_tasks, task_languages
+from revocab.report.runs import group_tasks
 
 COLUMNS = (
     "experiment", "run", "source", "method", "step", "task", "language", "metric", "value",
@@ -150,26 +149,6 @@ def task_rows(
         yield {**score, "provenance": where}
 
 
-def average_rows(results: Results, run: Run, rows: Sequence[Record]) -> Iterator[Record]:
-    """Yield the mean over all multiple-choice tasks of each language, where all are scored."""
-    scores = Scores([{**row, "run": run.id} for row in rows])
-    tasks = results.experiment.evaluation.multiple_choice.tasks
-    languages, steps = {task.language for task in tasks.values()}, {row["step"] for row in rows}
-    for language, step in product(sorted(languages), sorted(steps)):
-        choices = [
-            scores.choice(run.id, step, task, results.family(task))
-            for task in results.choice_tasks(language)
-        ]
-        scored = [row for row in choices if row is not None]
-        mean = mean_score([(row["value"], row["stderr"]) for row in scored])
-        if mean is None or len(scored) < len(choices):
-            continue
-        score = dict(zip(("value", "stderr"), mean, strict=True))
-        score |= {key: scored[0][key] for key in ("shots", "limit", "provenance")}
-        where = {"step": step, "task": average_task(language), "language": language}
-        yield {**where, "metric": AVERAGE, **score}
-
-
 def other_rows(results: Results, run: Run) -> Iterator[Record]:
     """Yield a run's held-out losses, and its similarity to the helper and to others."""
     losses, path = results.heldout(run)
@@ -195,7 +174,6 @@ def collect(results: Results) -> list[Record]:
         scores: list[Record] = []
         if run.evaluate:
             scores += task_rows(results, run, "multiple_choice")
-            scores += average_rows(results, run, scores)
             scores += task_rows(results, run, "generation")
         scores += other_rows(results, run)
         source = {"run": run.id, "source": run.source, "method": run.method}
@@ -203,11 +181,9 @@ def collect(results: Results) -> list[Record]:
             paper = results.printed(run, row["step"], row["task"], row["metric"])
             whose = {"experiment": results.name, **source, "paper_value": paper}
             rows.append({**dict.fromkeys(COLUMNS), **whose, **row})
-    languages = task_languages(results.experiment)
     others = other_items(results.experiment, rows)
-    means = {average_task(language) for task in others for language in languages[task]}
     for row in rows:
-        if row["task"] in {*others, *means}:
+        if row["task"] in others:
             row["paper_value"] = None
     return rows
 
