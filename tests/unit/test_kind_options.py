@@ -62,7 +62,7 @@ WRONG = [
     (RUNS, column(heldout={"language": "it", "reference": "sourse"}),
      ".columns.0.heldout.reference: no tokenizer 'sourse'"),
     (HELDOUT, {"unit": "bits"}, ".unit: unknown key"),
-    (CURVES, {"reference": "mistral-random"}, ".reference: no run of the figure 'mistral-random'"),
+    (CURVES, {"reference": "mistral-fvt"}, ".reference: no run of the figure 'mistral-fvt'"),
     (CURVES, {"over": "epochs"}, ".over: "),
     (CURVES, {"scale": "root"}, ".scale: "),
     (CURVES, {"languages": ["de"]}, ".languages: no language with held-out text 'de'"),

@@ -291,7 +291,6 @@ def test_the_small_copy_has_every_printed_score_beside_its_own(repository, tmp_p
                    "over": ["mistral-fvt"]}}, "no task 'boolq'"),
         ({"cell_gain": {"table": "t", "rows": ["minerva"], "columns": ["Italian x"],
                         "over_rows": ["mistral"]}}, "no column of 't', also printed, 'Italian x'"),
-        ({"score_gain": {"group": "mistral"}}, "has another name; write 'gain: "),
     ],
 )  # fmt: skip
 def test_what_a_statement_refers_to_is_checked(repository, claim, problem):
