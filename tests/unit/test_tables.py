@@ -18,7 +18,7 @@ from revocab.report.make_tables import build_table, make_tables
 from revocab.report.names import headed, in_order
 from revocab.report.published import COLUMNS
 from revocab.report.results import Results
-from revocab.report.table import Cell, Row, Table, decimal, mark_columns, text
+from revocab.report.table import Cell, Row, Table, decimal, mark_cells, text
 from revocab.report.template import rendered
 from revocab.report.values import metric_of
 
@@ -57,7 +57,7 @@ def layout(repository, tmp_path_factory):
 
 def marks(values):
     rows = [Row([text("x"), Cell(value)]) for value in values]
-    mark_columns(rows, ["higher"])
+    mark_cells([row.cells[1] for row in rows], "higher")
     return [row.cells[1].mark for row in rows]
 
 

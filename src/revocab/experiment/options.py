@@ -29,7 +29,7 @@ from revocab.initialise.reading.fasttext import AuxiliaryJob
 from revocab.models.change import ChangeJob
 from revocab.models.fetch import FetchJob
 from revocab.models.parameters import ParametersJob, StandInJob
-from revocab.report.inputs import ExperimentJob
+from revocab.report.results.folder import ExperimentJob
 from revocab.training.data.packing import HeldoutJob, PackingJob
 from revocab.training.recipe import DropJob, TrainingOptions
 from revocab.training.run import Settings

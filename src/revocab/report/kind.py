@@ -153,11 +153,6 @@ class FigureOptions(KindOptions):
     #: Shown no wider than half a page.
     small: ClassVar[bool] = False
 
-    @property
-    def rank(self) -> int:
-        """Return its place among the figures that may open the page, the most telling first."""
-        return 9
-
     @abstractmethod
     def draw(self, results: Results, palette: Palette) -> Figure:
         """Return the figure; without results, with empty panels that say so."""

@@ -33,6 +33,9 @@ from revocab.vocabulary.building.training_text import shortage
 #: Of a section of the page; ``about.j2`` says which of them are columns.
 Rows = list[dict[str, Any]]
 
+#: Kinds of figures that may open the page, the most telling first; losses that show training, too,
+#: come later.
+TELLING = ("loss", "average_score", "training", "models_by_language", "bars")
 #: Verdicts of a claim, that to be shown first coming first.
 BEST = (True, False, None)
 #: Whose versions change numbers, beside those of engines.
@@ -109,7 +112,14 @@ def picture(results: Results) -> str | None:
     experiment's own where others repeat a paper's.
     """
     figures = results.experiment.figures
-    return min(reversed(in_order(figures)), key=lambda name: figures[name].rank, default=None)
+
+    def rank(name: str) -> int:
+        kind = figures[name].kind
+        if getattr(figures[name], "training", False):
+            kind = "training"
+        return TELLING.index(kind) if kind in TELLING else len(TELLING)
+
+    return min(reversed(in_order(figures)), key=rank, default=None)
 
 
 # --- tables that no experiment configures ---------------------------------------------------------

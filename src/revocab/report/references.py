@@ -91,14 +91,6 @@ def wrong_steps(
             )
 
 
-def no_new_rows(experiment: Experiment, key: str, *groups: str) -> Iterator[str]:
-    from revocab.experiment.lineage import learns_new_rows
-
-    for group in groups:
-        if not learns_new_rows(experiment.runs[group]):
-            yield f"{key}: no run of group {group!r} trains rows of a new vocabulary; add one"
-
-
 def unknown_choices(experiment: Experiment, key: str, chosen: Mapping[str, str]) -> Iterator[str]:
     """Yield a problem for metrics of tasks that are not generative, and metrics they lack."""
     generated = experiment.evaluation.generation.tasks

@@ -24,7 +24,6 @@ from revocab.closed import (
 from revocab.evaluation.generation.kind import find_kind
 from revocab.languages import language_label
 from revocab.report.annotations import Experiment, Layout, Run
-from revocab.report.cells import mean_over_seeds
 from revocab.report.kind import manifest
 from revocab.report.references import (
     unknown_choices,
@@ -43,7 +42,7 @@ from revocab.report.results.scores import (
     shown_scale,
 )
 from revocab.report.runs import choices_in
-from revocab.report.table import MISSING, OTHERWISE, Better, Cell, text
+from revocab.report.table import MISSING, OTHERWISE, Better, Cell, mean_over_seeds, text
 
 
 class RunValue(Closed):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from revocab.closed import Job
 from revocab.evaluation.options import ComparisonJob
 from revocab.marker import ORIGIN, changed_since
-from revocab.report.inputs import ExperimentJob, ResultsFolder
+from revocab.report.results.folder import ExperimentJob, ResultsFolder
 from revocab.verb import verb
 
 if TYPE_CHECKING:

@@ -21,11 +21,10 @@ from revocab.evaluation.over_seeds import (
     tell,
 )
 from revocab.report.annotations import Experiment, Run
-from revocab.report.cells import difference
 from revocab.report.claims import Claim
 from revocab.report.results import Record, Results, number
 from revocab.report.results.scores import AVERAGE, average_task
-from revocab.report.table import Cell
+from revocab.report.table import Cell, difference
 from revocab.report.tables.significance import is_marked
 from revocab.report.template import notes
 from revocab.report.values import Average, HeldoutLoss

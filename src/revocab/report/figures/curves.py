@@ -115,10 +115,6 @@ class LossFigure(FigureOptions):
         default=None, description="run that stands out: its line is black, bold and dashed"
     )
 
-    @property
-    def rank(self) -> int:
-        return 2 if self.training else 0
-
     def draw(self, results: Results, palette: Palette) -> Figure:
         runs = [results.run(run) for run in self.runs]
         rows = self.rows(results, runs)
@@ -277,10 +273,6 @@ class AverageScoreFigure(FigureOptions):
     @model_validator(mode="after")
     def _one_choice(self) -> AverageScoreFigure:
         return exactly_one(self, ("language", "named"))
-
-    @property
-    def rank(self) -> int:
-        return 1
 
     def tasks(self, experiment: Experiment) -> list[str]:
         return self.named or choices_in(experiment, self.language or "")

@@ -8,13 +8,14 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from revocab.closed import checked
+from pydantic import Field
+
+from revocab.closed import Closed, Job, checked
 from revocab.errors import RevocabError, all_of
 from revocab.evaluation.metrics import COMET, COMET_APART, NO_COMET
 from revocab.io import number, read_csv, read_json, read_jsonl
 from revocab.marker import Marked
 from revocab.report.annotations import Experiment, Run
-from revocab.report.inputs import ResultsFolder
 from revocab.report.published import PaperValues, read_published, score_place
 from revocab.report.results.scores import (
     HELPER_SIMILARITY,
@@ -30,6 +31,22 @@ from revocab.training.records import HELDOUT, MEASURED
 BY_CORPUS, PARALLEL = "fertility/fertility.csv", "fertility/parallel.csv"
 #: Of a folder that is read by way of its manifest: what tables and figures are made of.
 TABLES = (".csv", ".jsonl", "timing.json")
+
+
+class ResultsFolder(Closed):
+    """Finished results."""
+
+    results: Path = Field(description="results folder to read")
+    experiment: Path | None = Field(
+        default=None, description="default: experiment.json in the results folder"
+    )
+
+
+class ExperimentJob(Job):
+    """An experiment with every default, and its runs."""
+
+    experiment: dict[str, Any]
+    runs: list[dict[str, Any]] = Field(default_factory=list)
 
 
 def read_experiment(path: Path) -> Experiment:

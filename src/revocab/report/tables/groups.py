@@ -12,11 +12,10 @@ from revocab.closed import GenerationTaskId, GroupId, OneLine, TaskLanguage
 from revocab.evaluation.generation.kind import generation_kinds
 from revocab.evaluation.metrics import COMET
 from revocab.evaluation.multiple_choice.families import family_label
-from revocab.report.annotations import Experiment, Layout, Run
-from revocab.report.kind import Place, manifest
+from revocab.report.annotations import Run
+from revocab.report.kind import Place
 from revocab.report.names import method_label, metric_label
 from revocab.report.pivot import Column, GroupTable, Pivot, PivotRow, PivotTable
-from revocab.report.references import no_new_rows
 from revocab.report.results import Results
 from revocab.report.runs import RunIndex, group_tasks
 from revocab.report.table import Cell
@@ -123,12 +122,6 @@ class SimilarityTable(PivotTable):
             ]
             rows.append(PivotRow(method_label(next(iter(named.values()))), places))
         return Pivot(header, rows, over)
-
-    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        return no_new_rows(experiment, key, *self.groups)
-
-    def needs(self, layout: Layout) -> list[str]:
-        return [manifest(layout.paths.similarity(group)) for group in self.groups]
 
 
 TABLE = (MultipleChoiceTable, GenerationTable, SimilarityTable)

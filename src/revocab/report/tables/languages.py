@@ -14,13 +14,12 @@ from revocab.closed import Closed, Id, OneLine, ShownRunId, Step, unknown
 from revocab.languages import language_label
 from revocab.limits import Count
 from revocab.report.annotations import Experiment
-from revocab.report.cells import average_cells
 from revocab.report.kind import Place
 from revocab.report.pivot import Pivot, PivotRow, PivotTable, with_headings
 from revocab.report.references import unknowns, without_heldout_text
 from revocab.report.results import Results
 from revocab.report.runs import RunIndex, choices_in, task_languages
-from revocab.report.table import MISSING, Cell, Table, text
+from revocab.report.table import MISSING, Cell, Table, average_cells, text
 from revocab.report.values import Average, HeldoutLoss, RunValue
 
 #: Kind of the generative tasks that translate.
