@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, create_model, model_validator
 
@@ -84,6 +84,10 @@ class ConstructionOptions(Closed):
         return None
 
 
+#: What a corpus' tokens are divided by where corpora are to cost the same.
+Parity = Literal["bytes", "documents"]
+
+
 class ChangeOptions(ConstructionOptions):
     """What every construction that changes a base has."""
 
@@ -98,8 +102,19 @@ class ChangeOptions(ConstructionOptions):
         default=None,
         description="look only at this many of the donor's tokens, the most frequent ones",
     )
+    parity: Parity | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="bytes: each new token is learned from the corpus with the most tokens per byte"
+        " so far, so that several languages come to cost the same; documents: the most per"
+        " document, for corpora of the same sentences; default: from all text as one",
+    )
 
     def conflict(self, inputs: Collection[str]) -> str | None:
+        if self.parity is not None and "corpora" not in inputs:
+            return "parity needs corpora"
+        if self.parity is not None and "donor" in inputs:
+            return f"parity: {self.parity} is of tokens that are learned; leave it or the donor out"
         alone = self.donor_top is not None and "donor" not in inputs
         return "donor_top needs a donor" if alone else None
 
