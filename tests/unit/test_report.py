@@ -100,13 +100,13 @@ def test_a_loss_may_be_great_but_not_infinite_or_below_0(broken, value, problem)
     assert problem is None or problem in found[0]
 
 
-def test_wrong_schema_hides_the_rest(broken):
+def test_scores_without_a_column_are_refused(broken):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     pq.write_table(pa.table({"run": ["a"]}), broken / "scores.parquet")
-    found = problems_of(broken)
-    assert len(found) == 1 and "columns are run; expected experiment, run" in found[0]
+    with pytest.raises(RevocabError, match=r"scores\.parquet: has no column experiment, "):
+        problems_of(broken)
 
 
 def test_fertility_is_claimed_of_the_languages_that_a_tokenizer_is_for(folder, monkeypatch):

@@ -14,7 +14,6 @@ from revocab.io import write_json
 from revocab.output import check_files
 from revocab.report.references import shown_scores
 from revocab.report.results import Results
-from revocab.report.results.scores import COLUMNS
 
 CLOSE = 1e-6
 
@@ -49,22 +48,7 @@ def check_artefacts(
 
 def check_results(results: Results) -> list[str]:
     """Return every problem found, in the order in which a user would fix them."""
-    checks = coverage_problems, value_problems
-    return schema_problems(results) or [problem for check in checks for problem in check(results)]
-
-
-def schema_problems(results: Results) -> list[str]:
-    """Return what is wrong with the columns of ``scores.parquet``; it hides all other problems."""
-    path = results.root / "scores.parquet"
-    if not path.is_file():
-        return [f"{path}: missing; run revocab collect_scores"]
-    import pyarrow.parquet as pq
-
-    names = tuple(pq.read_schema(path).names)
-    if names != COLUMNS:
-        return [f"{path}: columns are {', '.join(names)}; expected {', '.join(COLUMNS)}"]
-    empty = results.runs and not results.scores.rows
-    return [f"{path}: no rows; score a run first"] if empty else []
+    return [*coverage_problems(results), *value_problems(results)]
 
 
 def coverage_problems(results: Results) -> Iterator[str]:
