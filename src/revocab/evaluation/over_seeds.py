@@ -209,4 +209,5 @@ def at_place(curve: Curve, place: float) -> float | None:
         return None
     import numpy as np
 
-    return float(np.interp(place, *zip(*curve, strict=True)))
+    places, losses = zip(*curve, strict=True)
+    return float(np.interp(place, places, losses))
