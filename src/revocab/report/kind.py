@@ -106,7 +106,22 @@ class KindOptions(Shows, OfKinds):
         return self
 
     def limited(self, results: Results) -> str | None:
-        return limited_tasks(results, [task for _, task in self.scores(results.experiment)])
+        """Return which of its tasks are scored on some of their items alone; None if none is."""
+        evaluation = results.experiment.evaluation
+        tasks, parts = {task for _, task in self.scores(results.experiment)}, []
+        limit = evaluation.multiple_choice.limit
+        if limit and tasks & set(evaluation.multiple_choice.tasks):
+            parts.append(f"first {limit} items of each multiple-choice task")
+        sizes = {
+            name: task.limit
+            for name, task in evaluation.generation.tasks.items()
+            if name in tasks and task.limit
+        }
+        if sizes:
+            low, high = min(sizes.values()), max(sizes.values())
+            amount = str(low) if low == high else f"{low} to {high}"
+            parts.append(f"{amount} queries of {', '.join(sizes)}")
+        return "; ".join(parts) or None
 
 
 class TableOptions(KindOptions):
@@ -194,22 +209,6 @@ def figure_kinds() -> dict[str, type[FigureOptions]]:
     from revocab.report import figures
 
     return found_in(figures, "FIGURE", kind_of)
-
-
-def limited_tasks(results: Results, tasks: Iterable[str]) -> str | None:
-    """Return which of some tasks are scored on some of their items alone; None if none is."""
-    evaluation, named = results.experiment.evaluation, set(tasks)
-    parts = []
-    limit = evaluation.multiple_choice.limit
-    if limit and named & set(evaluation.multiple_choice.tasks):
-        parts.append(f"first {limit} items of each multiple-choice task")
-    generated = evaluation.generation.tasks
-    limited = [task for task in generated if task in named and generated[task].limit]
-    sizes = sorted({limit for task in limited if (limit := generated[task].limit)})
-    if sizes:
-        amount = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
-        parts.append(f"{amount} queries of {', '.join(limited)}")
-    return "; ".join(parts) or None
 
 
 def manifest(folder: str) -> str:
