@@ -54,6 +54,12 @@ class RunIndex:
     def replicates(self, run: Run) -> list[Run]:
         return self._replicates.get(run.id, [run])
 
+    @property
+    def ids(self) -> list[str]:
+        return list(
+            dict.fromkeys([*(run.id for run in self.runs), *(run.id for run in self.shown)])
+        )
+
     def run(self, identifier: str) -> Run:
         if (run := self._by_id.get(identifier)) is not None:
             return run
