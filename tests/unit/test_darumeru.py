@@ -12,7 +12,7 @@ from evaluation_toys import IT_ROWS, write_model, write_task
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.chat_prompts import ChatOptions
 from revocab.evaluation.multiple_choice import tasks
-from revocab.evaluation.multiple_choice.families import families, main_metric
+from revocab.evaluation.multiple_choice.families import choice_metrics, families
 from revocab.evaluation.multiple_choice.scoring import Scorer
 from revocab.evaluation.multiple_choice.task_file import read_task
 from revocab.evaluation.options import Scoring
@@ -39,7 +39,7 @@ def of(paths: list[Path], name: str) -> Path:
 def scores(rows) -> dict[str, float]:
     """Return each task's score in the metric of its family."""
     return {
-        name.removeprefix("darumeru_"): by_metric[main_metric(family(name))]["value"]
+        name.removeprefix("darumeru_"): by_metric[choice_metrics(family(name))[0]]["value"]
         for name, by_metric in rows.items()
     }
 
@@ -75,7 +75,7 @@ def test_items_are_stored_and_resampled(paths):
     rows = darumeru.score(paths, Answerer(darumeru.guesses(3)))
     sizes = {}
     for name, by_metric in rows.items():
-        row = by_metric[main_metric(family(name))]
+        row = by_metric[choice_metrics(family(name))[0]]
         items = items_of({"choices": None, **row})
         assert items.value() == pytest.approx(row["value"])
         interval = bootstrap(items)
