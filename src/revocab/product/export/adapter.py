@@ -85,7 +85,8 @@ def write(model: ModelFolder, options: ExportOptions, out: Path, say: Say) -> li
     )
     tensors, config = packed(rows, {modules[name]: own for name, own in factors.items()}, alpha)
     save_file(tensors, out / WEIGHTS, metadata={"format": "pt"})
-    write_json(out / ADAPTER, {**config, "base_model_name_or_path": origin.hub_id(base.path)})
+    hub = origin.hub_id(base.path)
+    write_json(out / ADAPTER, {**config, "base_model_name_or_path": hub})
     copy_tokenizer(model.path, out)
     copy_present(model.path, [GENERATION], out)
     size = (out / WEIGHTS).stat().st_size
@@ -94,9 +95,9 @@ def write(model: ModelFolder, options: ExportOptions, out: Path, say: Say) -> li
     if factors:
         notes.append(f"LoRA of rank {config['r']} on {len(factors)} matrices")
     loader = model_class(load_config(base.path)).__name__
-    head = {"library_name": "peft", "base_model_relation": "adapter"}
+    head = {"library_name": "peft", "base_model": hub, "base_model_relation": "adapter"}
     facts = {
-        "loader": loader, "notes": notes, "base": origin.base_id(base.path) or "BASE",
+        "loader": loader, "notes": notes, "base": hub or "BASE",
         "generation": (out / GENERATION).is_file(),
     }  # fmt: skip
     write_text(out / "README.md", origin.card("adapter", base.path, facts, head))
@@ -128,25 +129,27 @@ def lora_of(model: ModelFolder) -> tuple[dict[str, Factors], float]:
         raise RevocabError(f"{folder / ADAPTER}: lora_alpha is {alpha!r}; give a positive number")
     if not file.is_file():
         raise RevocabError(f"{file}: no such file; train again, or give another checkpoint")
-    names = [name for name in stored_parts(file)[0] if re.search(r"\.lora_[AB]\.weight$", name)]
+    names = [
+        name
+        for name, part in stored_parts(file)[0].items()
+        if re.search(r"\.lora_[AB]\.weight$", name) and len(part.shape) == 2 and part.size
+    ]
     tensors = {name: read_tensor(file, name).float() for name in sorted(names)}
     if problem := tensor_problem(tensors):
         raise RevocabError(f"{file}: not finite: {problem}; give another checkpoint")
-    pairs = {
-        module: tuple(tensors.get(f"{module}.lora_{letter}.weight") for letter in "AB")
-        for module in sorted({name.rpartition(".lora_")[0] for name in names})
-    }
-    refuse(
-        f"{file}: {module}: no A and B of one rank; give another checkpoint"
-        for module, (first_RI, second_OR) in pairs.items()
-        if first_RI is None
-        or second_OR is None
-        or (first_RI.dim(), second_OR.dim(), second_OR.shape[-1]) != (2, 2, len(first_RI))
-    )
+    pairs: dict[str, Factors] = {}
+    problems = []
+    for module in sorted({name.rpartition(".lora_")[0] for name in names}):
+        first_RI, second_OR = (tensors.get(f"{module}.lora_{letter}.weight") for letter in "AB")
+        if first_RI is None or second_OR is None or second_OR.shape[1] != len(first_RI):
+            problems.append(f"{file}: {module}: no A and B of one rank; give another checkpoint")
+        else:
+            pairs[module.removeprefix(WRAPPED)] = first_RI, second_OR
+    refuse(problems)
     ranks = sorted({len(first_RI) for first_RI, _ in pairs.values()})
     if len(ranks) > 1:
         raise RevocabError(f"{file}: factors of ranks {ranks}; allowed is one rank")
-    return {module.removeprefix(WRAPPED): pair for module, pair in pairs.items()}, alpha
+    return pairs, alpha
 
 
 def body_problems(
