@@ -24,6 +24,9 @@ PARALLEL = $(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-re
 # Real text and benchmarks, for demos.
 DATA ?= $(or $(REVOCAB_SHARED),../shared)
 
+# Tests start hundreds of processes, and each would compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help install vllm comet transformers4 llama demo demos real test long test-all soak mutate hub quick same-bytes same-results lint format clean papers \
     docs
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -77,6 +78,17 @@ def test_bfloat16_where_model_and_processor_have_it(stored, amx, precision, monk
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     monkeypatch.setattr(speed, "has_amx", lambda file=None: amx)
     assert speed.precision_for(replace(SOURCE, stored=stored)) == precision
+
+
+@pytest.mark.parametrize(("capability", "precision"), [(7, "float32"), (8, "bfloat16")])
+def test_a_gpu_that_emulates_bfloat16_trains_in_float32(capability, precision, monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.current_device", lambda: 0)
+    properties = SimpleNamespace(major=capability)
+    monkeypatch.setattr("torch.cuda.get_device_properties", lambda device: properties)
+    # Torch says that such a GPU has bfloat16, as it can hold tensors of it.
+    monkeypatch.setattr("torch.cuda._check_bf16_tensor_supported", lambda device: True)
+    assert speed.precision_for(replace(SOURCE, stored="bfloat16")) == precision
 
 
 def test_a_method_that_reads_a_helper_needs_one_and_no_other_takes_it():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -74,3 +75,23 @@ def test_prepare_ends_with_two_lines_by_hand_and_with_none_in_a_job(tmp_path, ca
          "--options", job, "--job", "prepare_corpus a"]
     )  # fmt: skip
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "fertility --tokenizers a=IN/t1 b=IN/t2 --corpora c=IN/c1 d=IN/c2",
+        "intersect --source IN/t1 --target IN/t2",
+        "tokenizer extend --base IN/t1 --donor IN/t2 --corpora c=IN/c1 --add 9",
+        "pack --tokenizer t --corpora c=IN/c1 d=IN/c2 --shares c=0.5 d=0.5 --sequence-length 8"
+        " --rows 2 --seed 1",
+    ],
+)
+def test_all_inputs_that_are_not_there_are_named_at_once(words, tmp_path, capsys):
+    with pytest.raises(SystemExit) as ended:
+        entry.main([*words.replace("IN", str(tmp_path)).split(), "--out", str(tmp_path / "out")])
+    assert ended.value.code == 1
+    lines = capsys.readouterr().err.splitlines()
+    named = [tmp_path / name for name in re.findall(r"IN/(\w+)", words)]
+    assert [sum(f"{name}: " in line for line in lines) for name in named] == [1] * len(named)
+    assert not (tmp_path / "out").exists()

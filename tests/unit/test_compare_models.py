@@ -75,6 +75,9 @@ def test_the_page_has_both_models_and_a_verdict(models, tmp_path):
     assert found["difference"]["difference"] == pytest.approx(difference)
     assert found["difference"]["low"] < difference < found["difference"]["high"]
     assert f"| {old['bits_per_byte']:.4f} | {new['bits_per_byte']:.4f} |" in page
+    for side in ("reference", "greedy", "sampled"):
+        share = found["adoption"][side]["tokens"]["share"]
+        assert 0 < share < 1 and f" {share:.1%} (" in page
     assert old["tokens"] > new["tokens"]  # the new vocabulary knows "casa" and "è"
 
 

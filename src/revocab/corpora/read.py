@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from revocab.corpora.formats import utf8
-from revocab.errors import refuse
+from revocab.errors import all_of, refuse
 from revocab.io import read_jsonl
 from revocab.marker import CORPUS, read_manifest
 
@@ -19,6 +20,12 @@ CONVERSATION_KEYS = ("messages_field", "copying", "translation")
 def corpus_manifest(folder: str | Path) -> dict[str, Any]:
     """Return the manifest of a prepared corpus; raise :class:`RevocabError` for another folder."""
     return read_manifest(folder, CORPUS, ("language",), "revocab prepare")
+
+
+def corpus_manifests(folders: Mapping[str, Path]) -> dict[str, dict[str, Any]]:
+    """Return the manifests of corpora by id; raise the problems of all at once."""
+    read = all_of(partial(corpus_manifest, folder) for folder in folders.values())
+    return dict(zip(folders, read, strict=True))
 
 
 def check_content(folders: Mapping[str, str | Path], *, conversations: bool) -> None:

@@ -42,9 +42,15 @@ class TrimmableModel:
 
     folder: ModelFolder
     tokens: int
+    #: Of the head alone: the rest stays, a tied matrix as embedding.
+    head_only: bool = False
 
     @cached_property
     def tables(self) -> dict[str, int]:
+        if self.head_only:
+            names = self.folder.vocabulary_tensors
+            name = names.get("output", names["input"])
+            return {name: self.folder.tensors[name][1][0]}
         return token_tables(self.folder, self.tokens)
 
     @cached_property
@@ -72,7 +78,8 @@ class TrimmableModel:
     def sizes(self, kept: int | None = None) -> tuple[int, int]:
         """Return the bytes of the tables, and of all tensors, with so many kept tokens."""
         sizes = {n: part.size for parts in self.folder.parts.values() for n, part in parts.items()}
-        before = sum(sizes[name] for name in self.tables)
+        stays = self.head_only and self.folder.tied and kept is not None
+        before = 0 if stays else sum(sizes[name] for name in self.tables)
         after = sum(
             sizes[name] // rows * (rows if kept is None else min(kept, rows))
             for name, rows in self.tables.items()

@@ -28,6 +28,7 @@ from revocab.limits import Bytes
 from revocab.models.folder import check_model_folder
 from revocab.models.hub_or_folder import local, model_field
 from revocab.output import OutputFolder
+from revocab.product.adoption import adoption
 from revocab.product.inputs import Text, look_at, measure_texts
 from revocab.progress import Say, silent, spoken
 from revocab.verb import verb
@@ -88,7 +89,8 @@ def compare(
     """Compare two models on a text.
 
     Loss in bits per byte, with a 95 % interval of the difference over parts of the text;
-    tokens, characters per token, speed, size. OLD and NEW are folders or Hub ids.
+    tokens, characters per token, speed, size; whether NEW writes the tokens that OLD lacks. OLD and
+    NEW are folders or Hub ids.
     """
     say = spoken()
     if not options.text:
@@ -105,7 +107,9 @@ def compare(
     compared = []
     for text, documents in zip(texts, read, strict=True):
         losses = loss_difference(folders, documents, options.device, len(texts), say=say)
-        compared.append(with_speeds(losses, folders, text, documents, options.device, say=say))
+        measured = with_speeds(losses, folders, text, documents, options.device, say=say)
+        written = adoption(folders, documents, options.device, say=say)
+        compared.append({**measured, "adoption": written})
     comparison = {"models": [old, new], "texts": compared}
     from revocab.report.template import environment
 

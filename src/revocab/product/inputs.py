@@ -266,14 +266,16 @@ OPTIMIZER_SHARE = 0.2
 def precision_for(source: Source) -> str:
     """Return bfloat16 where the model is stored in it and the device has products of it.
 
-    On a CPU these are AMX's: without them bfloat16 is slower than float32.
+    On a CPU these are AMX's: without them bfloat16 is slower than float32. So it is on a GPU that
+    only emulates them (a T4).
     """
     import torch
 
     if source.stored != "bfloat16":
         return "float32"
     if torch.cuda.is_available():
-        return "bfloat16" if torch.cuda.is_bf16_supported() else "float32"
+        native = torch.cuda.is_bf16_supported(including_emulation=False)
+        return "bfloat16" if native else "float32"
     return "bfloat16" if has_amx() else "float32"
 
 

@@ -37,6 +37,11 @@ class TrimOptions(Measure):
     tokens: Path | None = Field(
         default=None, description="file of tokens to keep in any case, one per line"
     )
+    head_only: bool = Field(
+        default=False,
+        description="write the kept rows of the head with their ids, and no model: its tokenizer,"
+        " ids and input rows stay",
+    )
     out: Path = Field(default=Path("trimmed"), description="folder to write")
     dry_run: bool = Field(default=False, description="show savings and costs, write no model")
     reasons: Path | None = Field(
@@ -62,6 +67,7 @@ def trim(
     Text of kept tokens alone has the same tokens and logits as before; other text is cut into
     kept tokens. FILE is text of a language (.txt, .jsonl, .parquet, also .gz) or a folder of
     such files. Each language is counted separately. --dry-run shows what it saves and costs.
+    --head-only leaves the model as it is: it computes fewer logits.
     """
     from revocab.report.template import environment
 
@@ -86,7 +92,8 @@ def trimmed(model: str, text: dict[str, Path], options: TrimOptions) -> dict[str
     if options.reasons is not None:
         check_files(options.reasons, inputs=inputs)
     folder = local(Path(model), "model")
-    out = None if options.dry_run else OutputFolder(options.out, "trimmed model", [folder, *inputs])
+    kind = "trimmed head" if options.head_only else "trimmed model"
+    out = None if options.dry_run else OutputFolder(options.out, kind, [folder, *inputs])
     return write(folder, texts, options, stay, out)
 
 
@@ -101,6 +108,7 @@ def write(
 
     from revocab.models.load import check_model
     from revocab.models.trimmed_model import TrimmableModel, write_trimmed
+    from revocab.product.trimmed_head import write_head
     from revocab.vocabulary.building.constructions.trim import (
         Trim,
         check_known,
@@ -116,7 +124,7 @@ def write(
     say = spoken()
     source = ModelFolder(folder)
     vocabulary = EditableVocabulary.read(load_tokenizer(folder), "model", trimming=True)
-    model = TrimmableModel(source, len(vocabulary))
+    model = TrimmableModel(source, len(vocabulary), options.head_only)
     model.check_stored()
     characters = check_spelling(vocabulary, options.allow_unknown, "--allow-unknown")
     check_known(vocabulary, stay, f"--tokens {options.tokens}")
@@ -132,13 +140,17 @@ def write(
         options,
         {token: reason for reason, tokens in reasons.items() for token in tokens},
     )
-    say("comparing every line before and after")
-    fixed = compare_lines(choice, fixed_texts())
-    compared = {text.language: compare_lines(choice, text.documents_of()) for text in texts}
+    compared, lines = {}, 0
+    if not options.head_only:  # or text is cut as before
+        say("comparing every line before and after")
+        lines = compare_lines(choice, fixed_texts()).lines
+        compared = {text.language: compare_lines(choice, text.documents_of()) for text in texts}
+        lines += sum(changed.lines for changed in compared.values())
     languages = [text.language for text in texts]
     values: dict[str, Any] = {
         "tables": model.tables, "savings": [*savings(model, choice, languages)],
-        "compared": compared, "out": out, "dropped": (),
+        "languages": languages, "compared": compared, "out": out, "dropped": (),
+        "head_only": options.head_only,
     }  # fmt: skip
     if options.picture is not None:
         draw(choice, languages, options.picture.parent, options.picture.stem)
@@ -152,12 +164,15 @@ def write(
             mode="json", include={*Measure.model_fields}, exclude_none=True
         ),
         **describe(choice, languages),
-        "compared_lines": fixed.lines + sum(changed.lines for changed in compared.values()),
+        "compared_lines": lines,
     }
     with out.replaced() as part:
-        values["dropped"] = write_trimmed(
-            model, choice.kept_N, choice.tokenizer, facts, part, progress=True
-        )
+        if options.head_only:
+            write_head(model, choice.kept_N, facts, part)
+        else:
+            values["dropped"] = write_trimmed(
+                model, choice.kept_N, choice.tokenizer, facts, part, progress=True
+            )
         write_reasons(choice, languages, part / REASONS)
         if texts:
             draw(choice, languages, part, PICTURE)

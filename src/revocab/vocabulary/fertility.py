@@ -23,10 +23,10 @@ from pydantic import Field, model_validator
 
 from revocab.closed import Closed, Job, Language
 from revocab.corpora import word_splitters
-from revocab.corpora.read import Split, corpus_manifest, texts
+from revocab.corpora.read import Split, corpus_manifests, texts
 from revocab.corpora.source import Form, place, read_numbered
 from revocab.corpora.word_splitters import Choice, Words, start_splitting
-from revocab.errors import RevocabError
+from revocab.errors import RevocabError, refused
 from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.io import sha256, write_csv, write_json
 from revocab.limits import Bytes, Count
@@ -39,7 +39,7 @@ from revocab.vocabulary.token_counts import (
     share_split,
 )
 from revocab.vocabulary.tokenizers.encoding import TEXT, special_sentence
-from revocab.vocabulary.tokenizers.load import load_tokenizer, tokenizer_file
+from revocab.vocabulary.tokenizers.load import load_tokenizers, tokenizer_file
 
 COLUMNS = (
     "tokenizer", "corpus", "language", "documents", "skipped_empty", "words", "tokens", "bytes",
@@ -245,10 +245,11 @@ def fertility_of_folders(
     read = [*tokenizers.values(), *corpora.values(), *parallel]
     output = OutputFolder(Path(out), "fertility measurement", read)
     job = job or FertilityJob()
-    loaded = {name: load_tokenizer(folder) for name, folder in tokenizers.items()}
+    loaded = load_tokenizers(tokenizers, refused(corpus_manifests, corpora))
+    manifests = corpus_manifests(corpora)
     measured = []
     for name, folder in corpora.items():
-        language = corpus_manifest(folder)["language"]
+        language = manifests[name]["language"]
         documents = list(texts(folder, job.split, job.limit_documents, job.limit_bytes))
         if job.split == "heldout" and not documents:
             raise RevocabError(f"{folder}: no held-out text; set heldout_bytes of corpus {name}")
@@ -272,9 +273,7 @@ def fertility_of_folders(
         side_by_side = measure_parallel(loaded, lines)
     manifest = {
         "tokenizers": {name: sha256(tokenizer_file(path)) for name, path in tokenizers.items()},
-        "corpora": {
-            name: corpus_manifest(path)["sha256"][job.split] for name, path in corpora.items()
-        },
+        "corpora": {name: each["sha256"][job.split] for name, each in manifests.items()},
         "limit_documents": job.limit_documents,
         "limit_bytes": job.limit_bytes,
         "splitters": {text.corpus: text.splitter for text in measured},

@@ -27,7 +27,7 @@ from revocab.vocabulary.tokenizers.canonical import (
     canonical_vocabulary,
     describe_unreachable,
 )
-from revocab.vocabulary.tokenizers.load import load_tokenizer, tokenizer_file
+from revocab.vocabulary.tokenizers.load import load_tokenizers, tokenizer_file
 
 #: What the folder claims to be.
 KIND = "intersection"
@@ -360,7 +360,7 @@ def intersect_folders(
 ) -> Intersection:
     """Intersect two tokenizer folders (or ``.tiktoken`` files) and look for unreachable tokens."""
     output = OutputFolder(Path(out), KIND, [source, target])
-    tokenizers = {"source": load_tokenizer(source), "target": load_tokenizer(target)}
+    tokenizers = load_tokenizers({"source": source, "target": target})
     shared = intersect(tokenizers["source"], tokenizers["target"], **dict(job))
     reach = {
         side: describe_unreachable(

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from revocab import io
-from revocab.corpora.read import check_content, corpus_manifest
+from revocab.corpora.read import check_content, corpus_manifests
 from revocab.errors import RevocabError, refuse
 from revocab.marker import PACKED_TOKENS
 from revocab.output import OutputFolder
@@ -164,8 +164,8 @@ def pack_folder(
     inputs = [Path(tokenizer_folder), *corpora.values(), *heldout, *templates]
     output = OutputFolder(Path(out), PACKED_TOKENS, inputs)
     learns_answers = options.loss == ANSWERS
+    manifests = corpus_manifests(corpora)
     check_content(corpora, conversations=learns_answers)
-    manifests = {name: corpus_manifest(folder) for name, folder in corpora.items()}
     shares, sizes = resolved_shares(manifests, options)
     layout(shares, options.parts, options.seed)  # its errors come before slow or lossy work
     tokenizer = (

@@ -11,20 +11,21 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, create_model, model_validator
 
 from revocab.closed import Closed, Id, Job, OfKinds, OneLine
 from revocab.command_line import flag_of
-from revocab.errors import RevocabError, refuse
+from revocab.corpora.read import corpus_manifests
+from revocab.errors import RevocabError, refuse, refused
 from revocab.extensions import found_in
 from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.io import sha256, write_json
 from revocab.limits import Bytes, Share, Size
 from revocab.output import OutputFolder
 from revocab.vocabulary.building.training_text import TrainingText
-from revocab.vocabulary.tokenizers.load import load_tokenizer, write_tokenizer
+from revocab.vocabulary.tokenizers.load import load_tokenizer, load_tokenizers, write_tokenizer
 
 #: What a tokenizer may be built of, beside options: the types of these keys in an experiment file,
 #: and what they mean.
@@ -84,6 +85,10 @@ class ConstructionOptions(Closed):
         return None
 
 
+#: What a corpus' tokens are divided by where corpora are to cost the same.
+Parity = Literal["bytes", "documents"]
+
+
 class ChangeOptions(ConstructionOptions):
     """What every construction that changes a base has."""
 
@@ -98,8 +103,19 @@ class ChangeOptions(ConstructionOptions):
         default=None,
         description="look only at this many of the donor's tokens, the most frequent ones",
     )
+    parity: Parity | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="bytes: each new token is learned from the corpus with the most tokens per byte"
+        " so far, so that several languages come to cost the same; documents: the most per"
+        " document, for corpora of the same sentences; default: from all text as one",
+    )
 
     def conflict(self, inputs: Collection[str]) -> str | None:
+        if self.parity is not None and "corpora" not in inputs:
+            return "parity needs corpora"
+        if self.parity is not None and "donor" in inputs:
+            return f"parity: {self.parity} is of tokens that are learned; leave it or the donor out"
         alone = self.donor_top is not None and "donor" not in inputs
         return "donor_top needs a donor" if alone else None
 
@@ -320,6 +336,7 @@ def build_from_folders(
                 for corpus, share in shares.items()
                 if corpus in corpora
             ]
-    refuse(problems)
-    loaded = {name: load_tokenizer(places[name]) for name in job.tokenizers if name in places}
+        problems += refused(corpus_manifests, corpora)
+    folders = {name: places[name] for name in job.tokenizers if name in places}
+    loaded = load_tokenizers(folders, problems)
     return build_tokenizer(job, BuildInputs(texts, loaded, dict(places)), out)

@@ -11,9 +11,14 @@ from typing import Any
 
 from revocab.errors import RevocabError
 from revocab.heavy_types import PreTrainedTokenizerFast
-from revocab.vocabulary.building.construction import BuildInputs, Built
+from revocab.vocabulary.building.construction import BuildInputs, Built, Parity
 from revocab.vocabulary.building.editable import EditableVocabulary, Merge
-from revocab.vocabulary.building.new_tokens import donor_candidates, learn, take_bpe
+from revocab.vocabulary.building.new_tokens import (
+    LearningText,
+    donor_candidates,
+    learn,
+    take_bpe,
+)
 from revocab.vocabulary.building.training_text import (
     TrainingText,
     character_class,
@@ -44,17 +49,37 @@ class ExpansionCorpus:
     mixture: list[TrainingText]
     budgets: dict[str, int]
     words: Counter[str]
+    #: Where corpora are to cost the same: the words of each, and what its tokens are divided by.
+    apart: dict[str, tuple[Counter[str], int]] = field(default_factory=dict)
 
     @classmethod
     def read(
-        cls, vocabulary: EditableVocabulary, mixture: list[TrainingText], limit_bytes: int | None
+        cls,
+        vocabulary: EditableVocabulary,
+        mixture: list[TrainingText],
+        limit_bytes: int | None,
+        parity: Parity | None = None,
     ) -> ExpansionCorpus:
+        names = ", ".join(part.corpus for part in mixture)
+        if parity and len(mixture) < 2:
+            raise RevocabError(f"option parity = {parity}: one corpus, {names}; give several")
         budgets = training_budgets(mixture, limit_bytes)
         words = count_pretokens(vocabulary, training_texts(mixture, budgets))
         if not words:
-            names = ", ".join(part.corpus for part in mixture)
             raise RevocabError(f"corpora {names}: no words in the text; give more text")
-        return cls(mixture, budgets, words)
+        apart = {}
+        for part in mixture if parity else ():
+            texts = list(training_texts([part], budgets))
+            size = len(texts) if parity == "documents" else budgets[part.corpus]
+            apart[part.corpus] = count_pretokens(vocabulary, texts), size
+        return cls(mixture, budgets, words, apart)
+
+    def learning_texts(self, vocabulary: EditableVocabulary) -> dict[str, LearningText]:
+        """Return the words as a vocabulary cuts them: of each corpus apart, or of all."""
+        return {
+            name: LearningText(cut_pretokens(vocabulary.backend, words), size)
+            for name, (words, size) in (self.apart or {"": (self.words, 1)}).items()
+        }
 
     def manifest(self) -> dict[str, Any]:
         return describe_training_text(self.mixture, self.budgets)
@@ -158,8 +183,10 @@ def learn_tokens(
     letters = [character for character in letters if character not in forbidden]
     total = corpus.words.total()
     with_letters = vocabulary.plus(letters, scores=_scores(vocabulary, letters, Counter(), total))
-    words = cut_pretokens(with_letters.backend, corpus.words)
-    learned = learn(words, wanted - len(letters), _allowed(with_letters, forbidden), MINIMUM_COUNT)
+    learned = learn(
+        list(corpus.learning_texts(with_letters).values()),
+        wanted - len(letters), _allowed(with_letters, forbidden), MINIMUM_COUNT,
+    )  # fmt: skip
     grown = with_letters.plus(
         learned.tokens,
         learned.merges if vocabulary.model == "BPE" else (),
@@ -223,7 +250,7 @@ class Change:
         base = EditableVocabulary.read(inputs.tokenizers["base"])
         corpus = ExpansionCorpus([], {}, Counter())  # words of a list need none
         if mixture := inputs.mixtures.get("corpora"):
-            corpus = ExpansionCorpus.read(base, mixture, options.limit_bytes)
+            corpus = ExpansionCorpus.read(base, mixture, options.limit_bytes, options.parity)
         counted = corpus
         if "count_corpora" in inputs.mixtures:
             counted = ExpansionCorpus.read(
@@ -297,6 +324,16 @@ class Change:
             ),
             "corpora": self.corpus.manifest(),
         }
+        if self.corpus.apart:
+            before, after = map(self.corpus.learning_texts, (base, grown))
+            facts["parity"] = {
+                name: {
+                    self.options.parity: text.size,
+                    "tokens_before": before[name].tokens(),
+                    "tokens": text.tokens(),
+                }
+                for name, text in after.items()
+            }
         if self.counted is not self.corpus:
             facts["count_corpora"] = self.counted.manifest()
         added = listed(expansion.tokens, grown.ids, expansion.uses)

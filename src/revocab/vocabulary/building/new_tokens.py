@@ -3,6 +3,8 @@
 Learned: Sennrich et al. 2016, algorithm 1, begun not at characters but at what the base makes of
 each word. The merges learned come after the base's own, so at every step the words are exactly what
 the grown vocabulary would make of them; therefore every new token's text is encoded as that token.
+With several texts each merge is the most frequent of that text which costs most tokens: Foroutan et
+al. 2025, Parity-Aware Byte-Pair Encoding, algorithm 1 (arXiv 2508.04796).
 
 From a donor, its most frequent ones first: Cui et al. 2023 merge a second vocabulary into Llama's;
 LEP's Extended and Optimized and Gosal et al.'s extend and replace do so too. Concatenating merge
@@ -75,22 +77,26 @@ class _Pairs:
                     self.places[pair].add(index)
         return pairs
 
-    def best(self, minimum: int) -> tuple[int, int] | None:
+    def best(self, minimum: int) -> Merge | None:
         """Return the most frequent pair, None if none is as frequent as ``minimum``."""
         while self.heap:
             negative, product, pair = self.heap[0]
             count = self.counts[pair]
             if count == -negative:
-                return pair if count >= minimum else None
+                left, right = (self.symbols[symbol] for symbol in pair)
+                return (left, right) if count >= minimum else None
             heapq.heappop(self.heap)
             if count >= minimum:
                 heapq.heappush(self.heap, (-count, product, pair))
         return None
 
-    def merge(self, pair: tuple[int, int]) -> int:
+    def apply(self, merge: Merge) -> int:
         """Join a pair wherever it stands; return how many pieces fewer there are."""
-        joined = self.product(pair)
-        assert joined is not None  # else it is no pair of the heap
+        left, right = (self.numbers.get(piece, -1) for piece in merge)
+        pair = left, right
+        joined = self.product(pair) if pair in self.places else None
+        if joined is None:
+            return 0
         new = self.numbers.setdefault(joined, len(self.symbols))
         if new == len(self.symbols):
             self.symbols.append(joined)
@@ -116,10 +122,6 @@ class _Pairs:
         self.counts.pop(pair, None)
         return saved
 
-    def apply(self, merge: Merge) -> int:
-        left, right = (self.numbers.get(piece, -1) for piece in merge)
-        return self.merge((left, right)) if (left, right) in self.places else 0
-
     def uses(self, wanted: Iterable[str]) -> Counter[str]:
         names = set(wanted)
         used: Counter[str] = Counter(dict.fromkeys(sorted(names), 0))
@@ -130,12 +132,25 @@ class _Pairs:
         return used
 
 
+@dataclass(frozen=True)
+class LearningText:
+    """The words of a text, and the size (bytes, sentences) that its tokens are divided by."""
+
+    words: CutPretokens
+    size: float = 1.0
+
+    def tokens(self) -> int:
+        return self.words.token_counts().total()
+
+
 def learn(
-    words: CutPretokens, wanted: int, allowed: Callable[[str], bool], minimum: int = 2
+    texts: Sequence[LearningText], wanted: int, allowed: Callable[[str], bool], minimum: int = 2
 ) -> Learned:
     """Return up to ``wanted`` new tokens: the most frequent pair of neighbours, again and again.
 
-    Pairs rarer than ``minimum`` are left; equally frequent ones come in the order of their strings.
+    Each is that of the text with the most tokens for its size, or of the next where that one has no
+    more; all are cut by it. Pairs rarer than ``minimum`` in their text are left; equally frequent
+    ones come in the order of their strings.
     """
     known: dict[str, bool] = {}
 
@@ -145,18 +160,19 @@ def learn(
             known[joined] = allowed(joined)
         return joined if known[joined] else None
 
-    pairs = _Pairs(words, product)
+    pairs = [_Pairs(text.words, product) for text in texts]
+    costs = [text.tokens() for text in texts]
     tokens: dict[str, None] = {}
     merges: list[Merge] = []
     while len(tokens) < wanted:
-        pair = pairs.best(minimum)
-        if pair is None:
+        costliest = sorted(range(len(texts)), key=lambda text: -costs[text] / texts[text].size)
+        best = next((m for text in costliest if (m := pairs[text].best(minimum))), None)
+        if best is None:
             break
-        left, right = (pairs.symbols[symbol] for symbol in pair)
-        pairs.merge(pair)
-        tokens[left + right] = None
-        merges.append((left, right))
-    return Learned(list(tokens), merges, pairs.uses(tokens))
+        costs = [cost - each.apply(best) for cost, each in zip(costs, pairs, strict=True)]
+        tokens["".join(best)] = None
+        merges.append(best)
+    return Learned(list(tokens), merges, sum((each.uses(tokens) for each in pairs), Counter()))
 
 
 def savings(words: CutPretokens, merges: Sequence[Merge]) -> Iterator[int]:

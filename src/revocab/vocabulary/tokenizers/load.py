@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-from revocab.errors import RevocabError, refuse
+from revocab.errors import RevocabError, all_of, refuse
 from revocab.heavy_types import PreTrainedTokenizerFast, Tokenizer
 from revocab.io import not_folder, read_json, write_json
 from revocab.limits import LARGEST_VOCABULARY
@@ -110,6 +111,14 @@ def load_tokenizer(
     if tell and file is not None:
         _tell_other_ids(Path(name), file, tokenizer, theirs)
     return tokenizer
+
+
+def load_tokenizers(
+    folders: Mapping[str, Path], problems: Iterable[str] = ()
+) -> dict[str, PreTrainedTokenizerFast]:
+    """Return tokenizers by id; raise the problems of all at once, after those given."""
+    loaded = all_of((partial(load_tokenizer, folder) for folder in folders.values()), problems)
+    return dict(zip(folders, loaded, strict=True))
 
 
 def check_tokenizer_file(folder: Path) -> None:

@@ -117,7 +117,7 @@ class ExtendOptions(ChangeOptions, WordOptions):
         sized = any(map(self._states, SIZES))
         if "words" in inputs and not sized:
             alone = [key for key in ("corpora", "donor") if key in inputs]
-            alone += [key for key in ("limit_bytes",) if self._states(key)]
+            alone += [key for key in ("limit_bytes", "parity") if self._states(key)]
             return f"{alone[0]} needs one of {', '.join(SIZES)}" if alone else None
         if not sized:
             return f"exactly one of {', '.join(SIZES)} must be given, received none"

@@ -1,0 +1,148 @@
+"""Adoption of new tokens: shares by hand, models that always or never write them, empty rows."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
+
+from revocab.product.adoption import WRITTEN, adoption, counts, shares, windows, words_in_pieces
+from revocab.vocabulary.tokenizers.canonical import CanonicalToken, canonical_vocabulary
+from revocab.vocabulary.tokenizers.load import load_tokenizer
+
+TEXT = [f"the cat sat on the mat {number} and il gatto è a casa" for number in range(60)]
+
+
+def token(text: str) -> CanonicalToken:
+    kind = "word_start" if text.startswith(" ") else "continuation"
+    return CanonicalToken(kind, text.encode(), None, text)
+
+
+#: By id: pieces, whole words, an end token.
+TOKENS = [*map(token, (" ca", "sa", " è", " casa", "ne", ",", " il")),
+          CanonicalToken("special", b"</s>", "eos", "</s>")]  # fmt: skip
+CA, SA, E, CASA, NE, COMMA, IL, END = range(8)
+
+
+def cut(text: str) -> list[int]:
+    """Cut a text into the longest tokens from its left."""
+    ids = []
+    while text:
+        best = max((n for n in range(END) if text.startswith(TOKENS[n].string)),
+                   key=lambda n: len(TOKENS[n].string))  # fmt: skip
+        ids.append(best)
+        text = text[len(TOKENS[best].string) :]
+    return ids
+
+
+def test_counts_by_hand():
+    # " ca" and "ne" are five characters; " casa" five; " è" two, of three bytes. 99: no token.
+    found = counts([CA, NE, CASA, E, END, 99], TOKENS, {E, CASA})
+    assert found == {"tokens": (2, 4), "characters": (7, 12)}
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected"),
+    [
+        ([IL, CASA, IL], (0, 2)),  # the last word is left out
+        ([IL, CA, SA, IL], (1, 2)),
+        ([IL, CA, SA, COMMA, E, CA, NE, IL], (1, 4)),  # " casa," of three pieces, for two
+        ([SA, CA, SA, IL], (1, 1)),  # "sa" goes on from the prompt
+        ([CA, SA], (0, 0)),
+        ([CA, SA, IL, END], (1, 1)),
+    ],
+)
+def test_words_in_pieces_by_hand(ids, expected):
+    assert words_in_pieces([IL], ids, TOKENS, cut) == expected
+
+
+def test_text_that_the_tokenizer_rewrites_has_no_words():
+    ids, rewriting = [IL, CA, SA, IL], lambda text: cut(text.replace("casa", "cane"))
+    assert words_in_pieces([IL], ids, TOKENS, rewriting) == (0, 0)
+
+
+def test_shares_are_of_all_prompts_together():
+    found = shares({"tokens": pair, "none": (0, 0)} for pair in [(1, 2), (0, 6), (3, 4)])
+    assert found["tokens"]["share"] == pytest.approx(4 / 12)
+    assert found["tokens"]["of"] == 12
+    assert 0 <= found["tokens"]["low"] < 4 / 12 < found["tokens"]["high"] <= 0.75
+    assert found["none"] is None
+
+
+@given(st.lists(st.integers(0, END - 1), max_size=3000), st.integers(-2, 100))
+def test_windows_lie_in_the_text_one_after_the_other(ids, room):
+    pairs, at = [*windows(ids, TOKENS, room)], 0
+    for prompt, rest in pairs:
+        assert 0 < len(prompt) <= room and len(rest) == WRITTEN
+        both = prompt + rest
+        at = next(n for n in range(at, len(ids)) if ids[n : n + len(both)] == both) + len(prompt)
+    assert (len(pairs) > 0) == (room > 0 and len(ids) >= 2 * WRITTEN)
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("toys")
+    source = build_tokenizer(SOURCE_WORDS, 30, folder / "source-tokenizer")
+    target = build_tokenizer(TARGET_WORDS, 45, folder / "target-tokenizer")
+    return build_model(source, folder / "old", seed=1), build_model(target, folder / "new", seed=2)
+
+
+@pytest.fixture(scope="module")
+def vocabulary(models):
+    """Return the new tokenizer, its tokens by id, and ids by bytes."""
+    tokenizer = load_tokenizer(models[1])
+    tokens = canonical_vocabulary(tokenizer)
+    return tokenizer, tokens, {tokens[n].data: n for n in reversed(range(len(tokens)))}
+
+
+@given(st.lists(st.sampled_from([*TARGET_WORDS, "7", "gattocasa"]), min_size=4, max_size=20))
+def test_the_tokenizers_own_cut_has_no_word_in_pieces_and_letters_have(vocabulary, words):
+    tokenizer, tokens, by_bytes = vocabulary
+
+    def ids_of(text):
+        return tokenizer(text, add_special_tokens=False)["input_ids"]
+
+    prompt, rest, inner = ids_of(words[0]), ids_of(" ".join(words[1:])), words[1:-1]
+    assert words_in_pieces(prompt, rest, tokens, ids_of) == (0, len(inner))
+    letters = [by_bytes[letter.encode()] for word in words[1:] for letter in f" {word}"]
+    shorter = sum(len(ids_of(word)) < len(word) + 1 for word in inner)
+    assert words_in_pieces(prompt, letters, tokens, ids_of) == (shorter, len(inner))
+
+
+def constant(folder, out, winner: int, value: float, rest: float):
+    """Write a model whose state is ones everywhere, and whose head's row ``winner`` is other."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            weight.fill_(0.0 if "proj" in name else 1.0)
+        model.lm_head.weight.fill_(rest)
+        model.lm_head.weight[winner] = value
+    model.save_pretrained(out)
+    AutoTokenizer.from_pretrained(folder).save_pretrained(out)
+    return out
+
+
+@pytest.mark.parametrize(("word", "share"), [(b" gat", 1), (b" cat", 0)])
+def test_a_model_that_writes_one_token_alone(models, vocabulary, tmp_path, word, share):
+    # The others' logits are 64 below.
+    model = constant(models[1], tmp_path / "model", vocabulary[2][word], 1.0, -1.0)
+    found = adoption([models[0], model], TEXT, "cpu")
+    assert (found["prompts"], found["greedy"]["tokens"]["of"]) == (16, 16 * WRITTEN)
+    for written in (found["greedy"], found["sampled"]):
+        assert written["tokens"]["share"] == written["characters"]["share"] == share
+        words = written["words_in_pieces"]
+        assert (words["share"], words["of"]) == (0, 16 * (WRITTEN - 1))
+    assert 0 < found["reference"]["tokens"]["share"] < found["reference"]["characters"]["share"] < 1
+    assert found["empty_rows"] == {"rows": 0, "largest": 0}
+
+
+def test_an_empty_row_wins_where_all_logits_are_negative(models, tmp_path):
+    below = constant(models[1], tmp_path / "below", 300, -0.04, -1.0)
+    above = constant(models[1], tmp_path / "above", 300, 0.0, 1.0)
+    found = [adoption([models[1], model], TEXT, "cpu") for model in (below, above)]
+    assert [model["empty_rows"] for model in found] == [{"rows": 1, "largest": n} for n in (1, 0)]
+    assert "greedy" not in found[0]  # it has no new token
