@@ -160,11 +160,11 @@ def check(model: Place, **options: Any) -> list[Finding]:
 
 
 def export(model: Place, out: Place, **options: Any) -> Path:
-    """Write a model for llama.cpp and Ollama, or its tokenizer for SentencePiece; return ``out``.
+    """Write a model for llama.cpp, Ollama or PEFT, or its tokenizer for SentencePiece.
 
-    ``to`` is ``gguf`` (``model.gguf`` and a ``Modelfile``) or ``sentencepiece``
-    (``tokenizer.model``); ``outtype`` the type of matrices; each line of the file ``lines`` is
-    compared as well.
+    ``to`` is ``gguf`` (``model.gguf`` and a ``Modelfile``), ``sentencepiece``
+    (``tokenizer.model``) or ``adapter`` (what PEFT adds to ``base``); ``outtype`` the type of
+    matrices; each line of the file ``lines`` is compared as well. Returns ``out``.
 
     Raises :class:`RevocabError`, and writes nothing, where text would be cut into other tokens
     there (unless ``approximate=True``), and for adapters and architectures that it cannot write.

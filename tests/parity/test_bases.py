@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-
-import numpy as np
 import pytest
 import torch
 from bases import BASES, build_base
 from toy_folders import adapt
-from training_pico import RECIPE, write_packed
+from training_pico import RECIPE
 
-from revocab.io import read_json, write_json
+from revocab.io import read_json
 from revocab.models.folder import ModelFolder
 from revocab.models.load import load_causal_lm
 from revocab.product.check.kind import look_at
@@ -29,18 +26,6 @@ EACH = [pytest.param(name, marks=[] if name in ALWAYS else pytest.mark.long) for
 def base(request, toys, tmp_path_factory):
     folder = tmp_path_factory.mktemp("bases") / request.param
     return build_base(request.param, toys / "source-tokenizer", folder)
-
-
-@pytest.fixture(scope="module")
-def texts(inputs, toys, tmp_path_factory):
-    """Return rows to train on, and held-out windows, of the target tokenizer."""
-    folder, rows = tmp_path_factory.mktemp("texts"), len(load_tokenizer(toys / "target-tokenizer"))
-    shutil.copytree(inputs / "heldout", folder / "heldout")
-    manifest = folder / "heldout/manifest.json"
-    write_json(manifest, {**read_json(manifest), "vocabulary_size": rows})
-    tokens = np.random.default_rng(0).integers(3, rows, (8, 16))
-    write_packed(folder / "packed", tokens.astype(np.uint16))
-    return folder
 
 
 def tensors_but_rows(folder):

@@ -107,15 +107,16 @@ def lines_of(folder: Path, *patterns: str) -> Iterator[tuple[str, str]]:
 
 def cells(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the cells of each table that have a number, by row and column."""
-    for file in sorted(folder.glob("tables/*.json")):
-        table = json.loads(file.read_text("utf-8"))
-        if not isinstance(table, dict) or "rows" not in table:
-            continue
-        for number, row in enumerate(table["rows"]):
-            for column, cell in enumerate(row.get("cells", ())):
-                values = {key: cell[key] for key in CELL if cell.get(key) is not None}
+    from revocab.report.make_tables import build_table
+    from revocab.report.results import Results
+
+    results = Results(folder)
+    for name in sorted(results.experiment.tables):
+        for number, row in enumerate(build_table(results, name).rows):
+            for column, cell in enumerate(row.cells):
+                values = {key: value for key in CELL if (value := getattr(cell, key)) is not None}
                 if values:
-                    yield f"{file.stem}:{number}:{column}", values
+                    yield f"{name}:{number}:{column}", values
 
 
 def drawings(folder: Path) -> Iterator[tuple[str, list[Any]]]:

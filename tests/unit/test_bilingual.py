@@ -192,7 +192,7 @@ def test_arabic_means_are_over_the_tasks_that_are_scored_here(layout, printed, r
         (name, *cell.place): cell for name, table in tables.items()
         for cell in table.published(results, name)
     }  # fmt: skip
-    shared = set(tables["table09"].categories)
+    shared = {column.header for column in tables["table09"].columns} - {AVERAGE}
     for place, cells in printed["table09"].items():
         values = {task: value for task, value in cells.items() if task in shared}
         assert len(values) == 8 and not values.keys() & ARABIC_WITHOUT_DATA

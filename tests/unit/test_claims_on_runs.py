@@ -13,12 +13,11 @@ from one_group import written_out
 from revocab.errors import RevocabError
 from revocab.experiment import validate
 from revocab.experiment.layout import Layout
-from revocab.report.cells import difference
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import collect_scores
-from revocab.report.table import Cell
+from revocab.report.table import Cell, difference
 
 #: Italian bits per byte at steps 0 and 100, by run and seed.
 LOSSES = {

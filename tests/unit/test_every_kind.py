@@ -34,13 +34,12 @@ MORE = {
     "claims": {"kind": "claims", "title": "Claims", "claims": [CLAIM]},
     "differences": {"kind": "significance", "title": "Pairs", "group": "mistral"},
     "cost": {"kind": "efficiency", "title": "Cost", "group": "mistral"},
-    "gate": {"kind": "gate", "title": "Gate", "group": "mistral"},
 }
 FIGURES = {
     "sweep": SWEEP,
     "corpora": {"kind": "fertility", "title": "Corpora", "overlaid": True, **TOKENIZERS},
     "linear": {**FIGURE, "scale": "linear"},
-    "against": {**FIGURE, "over": "bytes", "against": "mistral-random"},
+    "bytes": {**FIGURE, "over": "bytes"},
     "bars": {"kind": "bars", "title": "Bars", "tables": ["runs"], "column": "Vocabulary"},
     "models": {
         "kind": "models_by_language", "title": "Models", "show": "scores", "tables": {"m": MODELS},

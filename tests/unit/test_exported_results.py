@@ -9,7 +9,7 @@ from export_results import export_results
 from fake_results import copy_of_demo
 
 from revocab.errors import RevocabError
-from revocab.report.make_tables import made_tables
+from revocab.report.make_tables import build_table
 from revocab.report.results import Results
 from revocab.report.template import rendered
 
@@ -41,8 +41,8 @@ def test_exported_tables_are_those_of_the_results(folder, tmp_path):
     results, out = Results(folder), tmp_path / "page.md"
     export_results(folder, out, tmp_path / "figures", date="2000-01-01", command="make demo")
     page = out.read_text(encoding="utf-8")
-    for table in made_tables(results).values():
-        assert rendered(table, "md").split("\n\n")[1] in page
+    for name in results.experiment.tables:
+        assert rendered(build_table(results, name), "md").split("\n\n")[1] in page
 
 
 def test_export_leaves_out_tables_that_quote_data(folder, tmp_path):

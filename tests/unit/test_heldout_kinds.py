@@ -12,8 +12,7 @@ from revocab.errors import RevocabError
 from revocab.experiment import validate
 from revocab.experiment.layout import Layout
 from revocab.io import write_json
-from revocab.report.checks import table_problems
-from revocab.report.make_tables import build_table, make_tables
+from revocab.report.make_tables import build_table
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import heldout_curve, training_progress
 from revocab.report.runs import text_languages
@@ -110,22 +109,6 @@ def test_the_table_by_hand(root):
     assert table.rows[2].cells[1].provenance == "runs/mistral-sava/heldout.csv"
 
 
-def test_a_reference_tokenizer_stands_beside_bits_per_byte(root):
-    row = numbers(root, steps=[0], reference="source")[2]
-    assert row[1:] == ["2.000", f"{2 * math.log(2) * 4:.3f}"]
-    table = build_table(Results(root), "t")
-    assert table.over == ["", "Italian, bits per byte", "Italian, nats per token of source"]
-
-
-def test_a_loss_that_is_not_there_is_named(root):
-    """Unless it is of a step at which other runs alone were measured."""
-    change_experiment(root, "tables", "t", "steps", value=[6, "first"])
-    make_tables(root, root / "tables")
-    lack = list(table_problems(Results(root)))
-    assert any("t.csv: SAVA: no Italian, bits per byte first checkpoint" in one for one in lack)
-    assert not any("6 steps" in one for one in lack)
-
-
 def test_an_experiment_without_heldout_text_is_told(demo):
     demo["evaluation"]["heldout"] = []
     with pytest.raises(RevocabError) as caught:
@@ -141,7 +124,9 @@ def test_steps_between_checkpoints_are_known_to_the_file(demo):
 
 
 def test_the_reference_tokenizers_counts_are_made_first(demo):
-    tables = {"t": {**TABLE, "reference": "source"}}
+    column = {"heldout": {"language": "it", "reference": "source"}}
+    runs = {"kind": "runs", "title": "T", "runs": ["mistral-sava"], "columns": [column]}
+    tables = {"t": runs}
     layout = Layout(validate({**demo, "tables": tables, "figures": {}}))
     length = demo["recipes"]["adapt"]["sequence_length"]
     file = f"results/demo/heldout/source--{length}/manifest.json"

@@ -1,9 +1,8 @@
-"""Instructions checked by rule: the rules, the rows, the metrics, the table of before and after."""
+"""Instructions checked by rule: the rules, the rows, the metrics."""
 
 from __future__ import annotations
 
 import pytest
-import yaml
 from evaluation_toys import write_model
 from test_chat_prompts import LLAMA
 from test_prompts import prompts_of
@@ -15,12 +14,6 @@ from revocab.evaluation.generation.prompts import messages, render
 from revocab.evaluation.inference.chat_prompts import ChatOptions
 from revocab.evaluation.inference.engine import choose_engine
 from revocab.evaluation.options import Generating
-from revocab.evaluation.resampling import PairedComparison
-from revocab.experiment import as_json
-from revocab.experiment.schema import Experiment
-from revocab.io import write_json, write_jsonl
-from revocab.report.results import Results
-from revocab.report.tables.gate import verdict
 
 
 def row(number, asked, answer, **checks):
@@ -168,72 +161,3 @@ def test_output_rows_keep_what_is_checked(tmp_path):
     assert [(one["template_end"], one["other_special_tokens"]) for one in found] == [
         (True, 0), (False, 1), (False, 0), (True, 1), (False, 0)
     ]  # fmt: skip
-
-
-# The table ----------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def results(tmp_path_factory, repository):
-    values = yaml.safe_load((repository / "config/demos/demo.yaml").read_text(encoding="utf-8"))
-    source = {"world": "questions.it.test"}
-    task = {"kind": "instructions", "direction": ["it"], "shots": 0, "pool": source, "test": source}
-    values["evaluation"]["generation"] |= {"tasks": {"rules_it": task}}
-    gate = {"kind": "gate", "group": "mistral", "title": "Gate"}
-    values["recipes"]["adapt"] |= {"steps": 100, "warmup_steps": 5, "checkpoint_every": 25}
-    experiment = Experiment.model_validate({**values, "tables": {"gate": gate}, "figures": {}})
-    root = tmp_path_factory.mktemp("gate")
-    write_json(root / "experiment.json", as_json(experiment))
-    return Results(root)
-
-
-def write_outputs(results, run, step, right):
-    """Let a run answer the first ``right`` of 40 questions as they want it."""
-    rows = []
-    for number in range(40):
-        wanted = f"{number}" if number % 2 else "il gatto è nella casa"
-        said = wanted if number < right else "The end is it."
-        rows.append(
-            {
-                "id": f"{number}",
-                "output": said,
-                "references": [wanted],
-                "checks": {"equals": wanted} if number % 2 else {"language": "it"},
-                "finish_reason": "eos" if number < right else "length",
-            }
-        )
-    write_jsonl(results.root / f"runs/{run}/generation/step-{step:06d}/rules_it.jsonl", rows)
-
-
-def test_a_gate_says_what_is_worse_better_or_as_it_was(results):
-    write_outputs(results, "mistral-base", 0, right=20)
-    for run in results.group("mistral"):
-        if run.trains:
-            write_outputs(
-                results, run.id, run.steps[-1], right={"sava": 40, "clp": 2}.get(run.name, 20)
-            )
-    table = results.experiment.tables["gate"].build(results)
-    shown, shares = {}, {}
-    for one in table.rows:
-        if one.section:
-            shares = shown.setdefault(one.section.partition(",")[0].lower(), {})
-        else:
-            shares[one.cells[0].text] = one.cells
-    assert {run: shown[run]["Followed"][-1].text for run in ("sava", "clp", "fvt")} == {
-        "sava": "better", "clp": "worse", "fvt": "no change shown"
-    }  # fmt: skip
-    _, _, before, after, change, chance, _ = shown["clp"]["Ended"]
-    assert (before.value, after.value, change.value, chance.value) == (50, 5, -45, None)
-    assert before.interval == pytest.approx((35.20, 64.80), abs=0.01)
-    assert change.interval[0] < -45 < change.interval[1] < 0
-    assert shown["sava"]["Followed"][5].value > 0  # texts of other rows are in the language, too
-    assert "Content" not in shown["sava"]
-    cells = [cell for one in table.data_rows() for cell in one.cells]
-    assert all(cell.text is not None or cell.value is not None for cell in cells)  # no gap
-    assert 0 < change.p_value < 0.05
-
-
-def test_a_change_is_told_by_its_interval_and_p():
-    assert verdict(PairedComparison(-3.0, -5.0, -1.0, 0.01)) == "worse"
-    assert verdict(PairedComparison(-3.0, -5.0, -1.0, 0.2)) == "no change shown"
-    assert verdict(None) == "not comparable"

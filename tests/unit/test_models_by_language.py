@@ -93,17 +93,6 @@ def test_a_base_of_zero_has_differences_and_no_change_in_per_cent(root):
         assert (changed.text, changed.value) == (texts, number)
 
 
-def test_a_metric_without_its_model_may_be_empty(root):
-    italian = [{"languages": ["it"]}]
-    options = {"family": None, "into": "en", "blocks": italian, "averages": []}
-    table(root, metric="xcomet", **options)
-    results = Results(root)
-    assert results.experiment.tables["t"].may_be_empty(results)
-    table(root, metric="bleu", **options)
-    results = Results(root)
-    assert not results.experiment.tables["t"].may_be_empty(results)
-
-
 def test_translations_in_one_metric_and_losses(root):
     italian = [{"languages": ["it"]}]
     made = table(root, family=None, into="en", metric="bleu", blocks=italian, averages=[])

@@ -16,10 +16,8 @@ from scipy import stats
 from revocab.evaluation.over_seeds import (
     SIGNIFICANT,
     at_place,
-    crossing,
     deviation,
     holm,
-    mean_curve,
     p_of_both,
     paired_difference,
     paired_interval,
@@ -185,43 +183,3 @@ BETWEEN = {0: 4, 1: 3.5, 2: 3, 3: 2, 4: 1, 4.003: 1, 4.1: None, -0.1: None}
 def test_places_between_points_by_hand():
     assert {place: at_place(CURVE, place) for place in BETWEEN} == BETWEEN
     assert at_place([], 1) is None
-
-
-def test_means_of_curves_stand_where_all_are():
-    other = [(1.0, 1.5), (3.0, 3.0), (5.0, 0.0)]
-    assert mean_curve([CURVE, other]) == [(1, 2.5), (2, 2.625), (3, 2.5), (4, 1.25)]
-    assert mean_curve([CURVE]) == CURVE
-    assert mean_curve([]) == [] and mean_curve([CURVE, []]) == []
-    assert mean_curve([CURVE, [(9.0, 1.0), (10.0, 1.0)]]) == []
-
-
-@pytest.mark.parametrize(
-    ("curve", "other", "place"),
-    [
-        (CURVE, [(0.0, 3.5), (4.0, 3.5)], 1),
-        (CURVE, [(0.0, 3.5), (0.5, 3.5)], None),  # not as far as both were measured
-        (CURVE, [(1.0, 5.0), (4.0, 5.0)], 1),
-        (CURVE, [(0.0, 4.0), (4.0, 4.0)], 0),
-        (CURVE, CURVE, None),
-        ([], CURVE, None),
-        ([(0, 2), (1, 0), (2, 2)], [(0, 1), (2, 1)], 0.5),  # the first of two
-    ],
-)
-def test_where_a_curve_goes_below_another_by_hand(curve, other, place):
-    assert crossing(curve, other) == place
-
-
-CURVES = st.lists(st.tuples(st.floats(0, 9).map(lambda x: round(x, 2)), NUMBERS), min_size=2,
-                  max_size=6, unique_by=lambda point: point[0]).map(sorted)  # fmt: skip
-
-
-@given(CURVES, CURVES, st.floats(0, 1))
-def test_a_curve_is_not_below_before_it_crosses(curve, other, share):
-    place = crossing(curve, other)
-    low, high = max(curve[0][0], other[0][0]), min(curve[-1][0], other[-1][0])
-    if low > high:
-        assert place is None
-        return
-    before = low + share * ((high if place is None else place) - low)
-    if place is None or before < place:
-        assert at_place(curve, before) >= at_place(other, before) - 1e-6

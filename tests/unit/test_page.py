@@ -35,7 +35,7 @@ def test_anchors_are_unique_and_what_data_is_synthetic_is_said_once(root):
     assert html.picture(results) == "heldout"  # on top: the losses on held-out text
     page = html.page(results)
     ids = Counter(re.findall(r' id="([^"]*)"', page))
-    assert {"table-heldout", "figure-heldout", "heldout"} <= ids.keys()
+    assert {"table-heldout", "figure-heldout"} <= ids.keys()
     assert set(ids.values()) == {1}
     assert set(re.findall(r'href="#([^"]*)"', page)) <= ids.keys()
     assert page.count("Synthetic data: ") == 1

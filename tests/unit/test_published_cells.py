@@ -147,13 +147,11 @@ def test_published_means_are_computed_anew_over_the_tasks_that_are_scored(tmp_pa
         "Reading": ["boolq_it"],
         "Both": ["mmlu_it", "boolq_it"],
     }
-    shared = {"kind": "categories", "title": "T", "runs": ["mistral-base", "mistral-sava"]}
-    single = {**shared, "categories": {name: tasks[name] for name in ("Knowledge", "Reading")}}
-    means = {
-        **shared,
-        "categories": {"Both": tasks["Both"]},
-        "recomputed": {"columns": ["Both"], "table": "single"},
-    }
+    columns = {name: {"label": name, "average": {"named": named}} for name, named in tasks.items()}
+    shared = {"kind": "runs", "title": "T", "runs": ["mistral-base", "mistral-sava"]}
+    single = {**shared, "columns": [columns["Knowledge"], columns["Reading"]]}
+    recomputed = {"columns": ["Both"], "table": "single"}
+    means = {**shared, "columns": [columns["Both"]], "recomputed": recomputed}
     lines = ("single,,SAVA,Knowledge,40,,", "single,,SAVA,Reading,50,,", "means,,SAVA,Both,60,,",
              "single,,Mistral stand-in,Knowledge,40,,", "means,,Mistral stand-in,Both,60,,",
              "single,,Mistral stand-in,Reading,,,missing")  # fmt: skip

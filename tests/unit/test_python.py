@@ -27,7 +27,7 @@ STABLE = {
         "anyway cores demo helper keep method minutes model out text tokens vocabulary way",
     ),
     "check": ("model", "fix json model"),
-    "export": ("model out", "approximate lines model out outtype to"),
+    "export": ("model out", "approximate base lines model out outtype to"),
     "fertility": (
         "tokenizers corpora out",
         "corpora languages limit_bytes limit_documents out parallel parallel_files split splitter"

@@ -14,7 +14,6 @@ from revocab.errors import RevocabError
 from revocab.evaluation.over_seeds import t_quantile
 from revocab.experiment import validate
 from revocab.io import write_json
-from revocab.report.checks import table_problems
 from revocab.report.figures.curves import STANDING_OUT
 from revocab.report.make_figures import make_figures
 from revocab.report.make_tables import build_table, make_tables
@@ -116,15 +115,14 @@ def test_methods_by_hand(root):
         ["LAPT", "–"], ["FVT", "1"], ["SAVA", "2"], ["Random", "3"],
     ]  # fmt: skip
     assert rows[0][2:] == [
-        "2.010±0.025", "1.610±0.025", "1.410±0.025", "1.410±0.025", "1.410±0.025", "–", "–", "–",
+        "2.010±0.025", "1.610±0.025", "1.410±0.025", "1.410±0.025", "1.410±0.025", "–", "–",
     ]  # fmt: skip
     assert rows[1][2:] == [
         "3.010±0.025", "1.510±0.025", "1.210±0.025", "1.510±0.025", "1.510±0.025",
-        "-0.200±0.000", "0.100±0.000", "none",
+        "-0.200±0.000", "0.100±0.000",
     ]  # fmt: skip
     reach = t_quantile(2, 1 - 0.05 / 3) * 0.02 / math.sqrt(3)
-    # From 0.2 above at 2 MB to 0.1 below at 4 MB.
-    assert rows[2][7:] == [f"-0.190±{reach:.3f}", f"0.050±{reach:.3f}", "3.33"]
+    assert rows[2][7:] == [f"-0.190±{reach:.3f}", f"0.050±{reach:.3f}"]
 
 
 def test_marks_by_hand(root):
@@ -146,10 +144,9 @@ def test_a_block_for_each_group(root):
     assert shown(each)[:4] == shown(table(root, groups={"mistral": "it"}))
 
 
-def test_tables_and_figures_are_written_and_whole(root):
+def test_tables_and_figures_are_written(root):
     make_tables(root, root / "tables")
     make_figures(root, root / "figures")
-    assert not [line for line in table_problems(Results(root)) if "/t." in line]
     header = (root / "tables" / "t.csv").read_text(encoding="utf-8").partition("\n")[0]
     assert "bits per byte last checkpoint seeds low" in header
     assert "**-0.200±0.000**" in (root / "tables" / "t.md").read_text(encoding="utf-8")
@@ -170,8 +167,6 @@ def test_operations_that_were_not_recorded_are_missing(root, made):
 
 WRONG = [
     ({"reference": "lap"}, ".reference: no trained run of group 'mistral' 'lap'"),
-    ({"methods": ["sawa", "fvt"]}, ".methods: no trained run of its groups 'sawa'"),
-    ({"methods": ["fvt"]}, ".methods: "),
     ({"points": [0, 3]}, ".points: held-out loss is measured at no step 3"),
     ({"differences": ["equal"]},
      ".differences: held-out loss is measured at no step 'equal' of these runs (measured: 0, 25, "

@@ -11,11 +11,10 @@ import pytest
 from fake_results import copy_of_demo, fake_results, write_csv
 
 from revocab.errors import RevocabError
-from revocab.io import read_json, write_json, write_jsonl
+from revocab.io import read_json, write_json
 from revocab.report import page as html
-from revocab.report.checks import blind_problems, check_artefacts, check_results
+from revocab.report.checks import check_artefacts, check_results
 from revocab.report.claims import all_claims, shipped
-from revocab.report.claims.shipped import chance
 from revocab.report.page import build_report
 from revocab.report.results import Results
 from revocab.report.results.folder import read_csv
@@ -50,7 +49,7 @@ def edit(path, change):
 
 
 def problems_of(root):
-    return [one for one in check_results(Results(root)) if "/figures/" not in one]
+    return check_results(Results(root))
 
 
 def test_finished_results_pass(folder):
@@ -59,17 +58,6 @@ def test_finished_results_pass(folder):
     assert checks["problems"] == 0
     for kind, files in (("tables", "*.csv"), ("figures", "*.svg"), ("runs", "*")):
         assert checks[kind] == len(list((folder / kind).glob(files)))
-
-
-def test_missing_files_are_all_listed(broken):
-    (broken / "tables" / "table05.tex").unlink()
-    (broken / "tables" / "table06.md").write_text("")
-    with pytest.raises(RevocabError) as error:
-        check_artefacts(broken, broken / "checks.json")
-    text = "\n".join(error.value.problems)
-    for problem in ("table05.tex: missing", "table06.md: empty", "figure10.png: missing"):
-        assert problem in text
-    assert not (broken / "checks.json").exists()
 
 
 def test_missing_scores_are_named(broken):
@@ -82,7 +70,6 @@ def test_missing_scores_are_named(broken):
     collect_scores(broken, broken / "scores.parquet")
     found = problems_of(broken)
     assert "scores.parquet: llama-sava has no score of piqa_en at step 50; score it" in found
-    assert "scores.parquet: llama-sava step 50: no en average" in found
     assert any("llama-sava/heldout.csv: no held-out loss at steps [75]" in one for one in found)
 
 
@@ -113,47 +100,13 @@ def test_a_loss_may_be_great_but_not_infinite_or_below_0(broken, value, problem)
     assert problem is None or problem in found[0]
 
 
-def test_stale_table_is_noticed(broken):
-    edit(broken / "tables/table03.csv", lambda rows: [{**r, "AVG": "99.0"} for r in rows])
-    assert any("table03.csv: not what table03.json" in one for one in problems_of(broken))
-
-
-def test_missing_similarity_is_named(broken):
-    edit(
-        broken / "similarity/mistral/similarity.csv",
-        lambda rows: [r for r in rows if (r["run"], r["step"]) != ("mistral-clp", "0")],
-    )
-    assert "similarity: mistral-clp has none at step 0; measure it" in problems_of(broken)
-
-
-def test_wrong_schema_hides_the_rest(broken):
+def test_scores_without_a_column_are_refused(broken):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     pq.write_table(pa.table({"run": ["a"]}), broken / "scores.parquet")
-    found = problems_of(broken)
-    assert len(found) == 1 and "columns are run; expected experiment, run" in found[0]
-
-
-def test_blind_baselines_far_above_chance_fail(tmp_path):
-    path = tmp_path / "world" / "baselines.json"
-    row = {"items": 150, "chance": 0.25, "longest": 0.27, "shortest": 0.61}
-    write_json(path, {"hellaswag_it": row, "mmlu_it": {**row, "shortest": 0.3}})
-    (found,) = blind_problems(tmp_path)
-    said = "hellaswag_it: blind baseline shortest reaches 0.610, chance is 0.25 (allowed: 0.36)"
-    assert said in found
-    shares = {"chance": 25.0, "longest": 27.0, "shortest": 30.0}
-    assert html.baselines(tmp_path)[1] == {"task": "mmlu_it", "items": 150, **shares}
-    write_json(path, {"hellaswag_it": {**row, "items": 8}})
-    assert [*blind_problems(tmp_path)] == []  # 0.61 of eight may be luck
-    assert [*blind_problems(tmp_path / "nothing")] == []
-
-
-@pytest.mark.parametrize("families", [3, 4])
-def test_too_few_families_are_no_claim_about_four(folder, monkeypatch, families):
-    row = {"task": "x", "value": 0.9, "stderr": 0.01, "chance": 0.25, "above": True}
-    monkeypatch.setattr(shipped, "scored", lambda *_: [row] * families)
-    assert any(shipped.above_chance(Results(folder))) == (families == 4)
+    with pytest.raises(RevocabError, match=r"scores\.parquet: has no column experiment, "):
+        problems_of(broken)
 
 
 def test_fertility_is_claimed_of_the_languages_that_a_tokenizer_is_for(folder, monkeypatch):
@@ -195,10 +148,6 @@ def test_claims_by_hand(broken):
             {**r, "fertility": "1.5" if r["tokenizer"] == "target" else "2.0"} for r in rows
         ],
     )
-    edit(
-        root / "runs/mistral-sava/heldout.csv",
-        lambda rows: [{**r, "bits_per_byte": "9.0"} for r in rows],
-    )
     collect_scores(root, root / "scores.parquet")
     found = {claim.statement: claim for claim in all_claims(Results(root))}
     fall = found["Italian fertility on world-it falls by at least 20% from source to target"]
@@ -206,20 +155,6 @@ def test_claims_by_hand(broken):
     assert fall.numbers == (
         "2.000 → 1.500: falls by 25.0%; target was trained on world-it, so this flatters it"
     )
-    (start,) = [
-        claim
-        for one, claim in found.items()
-        if one.startswith("Mistral stand-in: ") and one.endswith("sava < random")
-    ]
-    assert start.holds is None and "9.0000 against" in start.numbers  # of one seed
-
-
-def test_chance_counts_choices(broken):
-    results = Results(broken)
-    assert chance(results, "piqa_en") == 0.5  # the items are not here
-    items = [{"choices": ["a", "b"]}, {"choices": ["a", "b", "c", "d"]}]
-    write_jsonl(results.resources / "world" / "piqa.en.jsonl.gz", items)
-    assert chance(results, "piqa_en") == pytest.approx(0.375)
 
 
 def test_heldout_of_several_corpora_is_weighted_by_bytes(broken):

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from revocab.errors import RevocabError
 from revocab.io import read_csv
-from revocab.report.checks import average_problems
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results, Scores
 from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import COLUMNS, collect, collect_scores, mean_score
+from revocab.report.values import Average
 
 
 @pytest.fixture
@@ -74,9 +74,9 @@ def test_average_uses_the_family_metric(folder):
         results.scores.get("llama-fvt", 100, f"{family}_it", metric)["value"]
         for family, metric in parts.items()
     ]
-    average = results.scores.get("llama-fvt", 100, "average_it", "average")
-    assert average["value"] == pytest.approx(sum(values) / 6)
-    assert average["stderr"] > 0
+    average = Average(language="it").cell(results, results.run("llama-fvt"))
+    assert average.value == pytest.approx(100 * sum(values) / 6)
+    assert average.stderr > 0
 
 
 @pytest.fixture(scope="module")
@@ -103,9 +103,8 @@ def test_a_task_without_accuracy_is_part_of_the_average(stereotypes):
     assert found["metric"] == "pct_stereotype"
     others = ("hellaswag", "mmlu", "arc_easy", "piqa", "sciq")
     parts = [scores.choice("mistral-sava", 100, f"{one}_en", one)["value"] for one in others]
-    average = scores.get("mistral-sava", 100, "average_en", "average")["value"]
-    assert average == pytest.approx((sum(parts) + found["value"]) / 6)
-    assert not list(average_problems(stereotypes))
+    average = Average(language="en").cell(stereotypes, stereotypes.run("mistral-sava"))
+    assert average.value == pytest.approx(100 * (sum(parts) + found["value"]) / 6)
     (table,) = [
         build_table(stereotypes, name)
         for name, one in stereotypes.experiment.tables.items()
@@ -117,20 +116,11 @@ def test_a_task_without_accuracy_is_part_of_the_average(stereotypes):
 
 def test_any_reported_metric_stands_for_a_task_without_its_own():
     values = {"run": "one", "step": 0, "task": "pairs", "metric": "acc_norm", "value": 0.5}
-    scores = Scores([values], {})
+    scores = Scores([values])
     assert scores.choice("one", 0, "pairs", "unheard-of") == values
     assert scores.shown_metric("pairs", "unheard-of") == "acc_norm"
     assert scores.choice("one", 0, "others", "unheard-of") is None
     assert scores.shown_metric("others", "unheard-of") == "acc"
-
-
-def test_metric_can_be_chosen_and_is_remembered(folder, tmp_path):
-    collect_scores(folder, tmp_path / "scores.parquet", metrics={"sciq": "acc"})
-    scores = Scores.read(tmp_path / "scores.parquet")
-    assert scores.metrics["sciq"] == "acc"
-    assert scores.choice("llama-fvt", 100, "sciq_it", "sciq")["metric"] == "acc"
-    changed = scores.get("llama-fvt", 100, "average_it", "average")["value"]
-    assert changed != Results(folder).scores.get("llama-fvt", 100, "average_it", "average")["value"]
 
 
 def test_same_input_same_bytes(folder, tmp_path):
@@ -158,7 +148,8 @@ def test_published_values_stand_beside(repository, tmp_path):
     found = [r for r in collect(results) if r["run"] == "mistral-base" and r["paper_value"]]
     by_task = {(r["task"], r["metric"]): r["paper_value"] for r in found}
     assert by_task["hellaswag_it", "acc_norm"] == pytest.approx(0.5650)
-    assert by_task["average_en", "average"] == pytest.approx(0.7817)
+    average = Average(language="en", step=0).cell(results, results.base("mistral"))
+    assert average.published == pytest.approx(78.17)
     assert by_task["squad_it", "rougeL-released"] == pytest.approx(68.92)
 
 
@@ -185,6 +176,6 @@ def test_rows_are_those_of_the_group(tmp_path):
     root = fake_results(tmp_path / "results" / "demo")
     change_experiment(root, "runs", "mistral", "languages", value=["it"])
     rows = [row for row in collect(Results(root)) if row["run"].startswith("mistral-")]
-    tasks = {row["task"] for row in rows if row["metric"] in ("acc", "average", "chrf++", "rougeL")}
-    assert "arc_easy_it" in tasks and "squad_it" in tasks and "average_it" in tasks
-    assert not {"arc_easy_en", "average_en", "flores_en_it"} & tasks
+    tasks = {row["task"] for row in rows if row["metric"] in ("acc", "chrf++", "rougeL")}
+    assert "arc_easy_it" in tasks and "squad_it" in tasks
+    assert not {"arc_easy_en", "flores_en_it"} & tasks

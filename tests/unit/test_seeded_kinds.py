@@ -102,12 +102,14 @@ def test_files_name_replicates_as_one_or_one_by_one(monkeypatch):
     languages = {**SHOWN["models"], "columns": {"SAVA": {"it": "mistral-sava"}}}
     validate({**given, "tables": {"t": languages}, "figures": {}})
     table = {**SHOWN["heldout"], "runs": ["mistral-sava", "mistral-sava-seed2"]}
-    tables = {"t": {**table, "reference": "source"}}
+    value = {"heldout": {"language": "it", "reference": "source"}}
+    tables = {"t": {"kind": "runs", "title": "T", "runs": table["runs"], "columns": [value]}}
     layout = Layout(validate({**given, "tables": tables, "figures": {}}))
     (file,) = layout.read_by_tables
     assert Path(file).name == "manifest.json" and "heldout/source--" in file
     with pytest.raises(RevocabError, match="measured at no step 1 of these runs"):
         validate({**given, "tables": {"t": {**table, "steps": [1]}}, "figures": {}})
-    table = {**SHOWN["categories"], "runs": ["mistral-sava"], "step": 3}
+    value = {"average": {"language": "it", "step": 3}}
+    table = {**SHOWN["categories"], "runs": ["mistral-sava"], "columns": [value]}
     with pytest.raises(RevocabError, match="3 is not a checkpoint of run 'mistral-sava'"):
         validate({**given, "tables": {"t": table}, "figures": {}})

@@ -34,7 +34,7 @@ rule collect_scores:
     conda:
         CORE
     params:
-        **decided("collect_scores", lambda w: options.scores()),
+        **decided("collect_scores", lambda w: options.nothing()),
         results=lambda w: RESULTS,
         code=code_of("collect_scores"),
     shell:
@@ -89,7 +89,6 @@ rule check_artefacts:
         scores=f"{RESULTS}/scores.parquet",
         tables=LAYOUT.tables,
         figures=LAYOUT.figures,
-        baselines=LAYOUT.baselines,
         dropped=LAYOUT.drops,
     output:
         f"{RESULTS}/checks.json",

@@ -201,41 +201,13 @@ def possible_best(samples_N: Sequence[Sample]) -> list[bool]:
     ]
 
 
-def losses_at(curve: Curve, places: Sequence[float]) -> list[float]:
-    import numpy as np
-
-    known_places, losses = zip(*curve, strict=True)
-    return np.interp(places, known_places, losses).tolist()
-
-
 def at_place(curve: Curve, place: float) -> float | None:
     """Return the loss at a place, on the straight line between the points around it; None outside
     of the curve, of whose ends :data:`SAME_PLACE` is taken off or on.
     """
     if not curve or not curve[0][0] * (1 - SAME_PLACE) <= place <= curve[-1][0] * (1 + SAME_PLACE):
         return None
-    return losses_at(curve, [place])[0]
+    import numpy as np
 
-
-def mean_curve(curves: Sequence[Curve]) -> list[tuple[float, float]]:
-    """Return the mean of curves where all of them are, at every place of any; empty: nowhere."""
-    if not curves or not all(curves):
-        return []
-    low, high = max(curve[0][0] for curve in curves), min(curve[-1][0] for curve in curves)
-    places = sorted({place for curve in curves for place, _ in curve if low <= place <= high})
-    losses = zip(*(losses_at(curve, places) for curve in curves), strict=True)
-    return list(zip(places, map(fmean, losses), strict=True))
-
-
-def crossing(curve: Curve, reference: Curve) -> float | None:
-    """Return the first place at which a curve is below another one; None: nowhere that both are."""
-    above: tuple[float, float] | None = None
-    negative = [(place, -value) for place, value in reference]
-    for place, value in mean_curve([curve, negative]):  # half of their difference
-        if value < 0:
-            if above is None:
-                return place
-            share = above[1] / (above[1] - value)
-            return above[0] + share * (place - above[0])
-        above = place, value
-    return None
+    places, losses = zip(*curve, strict=True)
+    return float(np.interp(place, places, losses))

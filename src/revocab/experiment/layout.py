@@ -11,7 +11,6 @@ from itertools import chain
 from pathlib import Path
 
 from revocab.closed import Step
-from revocab.demoworld import BASELINES
 from revocab.evaluation.generation.kind import find_kind
 from revocab.evaluation.multiple_choice.tasks import find_template, template_files
 from revocab.experiment.expand import Run
@@ -19,7 +18,7 @@ from revocab.experiment.paths import MANIFEST, Model, manifest
 from revocab.experiment.trainings import Trainings
 from revocab.extensions import from_here
 from revocab.marker import BY_ITEM, DROPPED
-from revocab.report.kind import DATA_ENDING, FIGURE_ENDINGS, TABLE_ENDINGS, KindOptions
+from revocab.report.kind import FIGURE_ENDINGS, TABLE_ENDINGS, KindOptions
 from revocab.report.references import shown_scores
 from revocab.training.recipe import EVALUATED, LAST
 from revocab.training.records import MEASURED
@@ -161,8 +160,7 @@ class Layout(Trainings):
     @property
     def tables(self) -> list[str]:
         folder, names = f"{self.paths.results}/tables", self.experiment.tables
-        endings = (*TABLE_ENDINGS, DATA_ENDING)
-        return [f"{folder}/{name}.{ending}" for name in names for ending in endings]
+        return [f"{folder}/{name}.{ending}" for name in names for ending in TABLE_ENDINGS]
 
     @property
     def figures(self) -> list[str]:
@@ -191,7 +189,7 @@ class Layout(Trainings):
         folders = [self.paths.intersection(*pair) for pair in self.intersections]
         folders += [self.paths.fertility] if self.experiment.fertility.tokenizers else []
         folders += [self.paths.scale] if self.experiment.scale else []
-        return [*map(manifest, folders), *self.baselines]
+        return [*map(manifest, folders)]
 
     def read_by(self, command: str, group: str | None = None) -> list[str]:
         """Return the files that a command reads which shows numbers, of a group or of all."""
@@ -212,11 +210,6 @@ class Layout(Trainings):
         if command == "build_report":
             return [*self.tables, *self.figures, *self.described, *chain(*files.values())]
         return files.get(command, [])
-
-    @property
-    def baselines(self) -> list[str]:
-        """Return how blind baselines score on the items of the world, if there is one."""
-        return [f"{self.paths.world}/{BASELINES}"] if self.experiment.world else []
 
     # --- checkpoints that nothing reads any more --------------------------------------------------
 

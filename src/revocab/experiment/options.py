@@ -29,7 +29,7 @@ from revocab.initialise.reading.fasttext import AuxiliaryJob
 from revocab.models.change import ChangeJob
 from revocab.models.fetch import FetchJob
 from revocab.models.parameters import ParametersJob, StandInJob
-from revocab.report.inputs import ExperimentJob, ScoresJob
+from revocab.report.results.folder import ExperimentJob
 from revocab.training.data.packing import HeldoutJob, PackingJob
 from revocab.training.recipe import DropJob, TrainingOptions
 from revocab.training.run import Settings
@@ -275,10 +275,6 @@ def comparison(layout: Layout, group: str) -> ComparisonJob:
     experiment = layout.experiment
     section, seed = experiment.evaluation.significance, experiment.seed
     return ComparisonJob.of(section, group=group, steps=sorted(steps, key=str), seed=seed)
-
-
-def scores() -> ScoresJob:
-    return ScoresJob()
 
 
 def record(experiment: Experiment) -> ExperimentJob:

@@ -268,7 +268,7 @@ class ModelFolder:
         if embedding not in self.tensors or not (self.tied or head in self.tensors):
             embedding, head = self._names_by_architecture()
         names: dict[Which, str] = {"input": embedding}
-        if not self.tied:
+        if not self.tied and head:
             names["output"] = head
         shapes = {name: self.tensors[name][1] for name in names.values() if name in self.tensors}
         refuse(
@@ -281,7 +281,21 @@ class ModelFolder:
 
     @cached_property
     def vocabulary_tensors(self) -> dict[Which, str]:
-        """Return :attr:`vocabulary_names`; raise :class:`RevocabError` for a head with a bias."""
+        """Return :attr:`vocabulary_names` of a causal language model.
+
+        Raises :class:`RevocabError` for any other, and for a head with a bias.
+        """
+        if self.vocabulary_names["input"] != _USUAL[0]:
+            from revocab.models.load import loading
+            from revocab.models.shape import load_config, model_class, own_class
+
+            with loading(self.path, Exception):
+                config = load_config(self.path)
+                if own_class(config) is not model_class(config):
+                    raise RevocabError(
+                        f"{self.path}: {', '.join(config.architectures)} does not continue text;"
+                        " only revocab trim and check take such models"
+                    )
         for name in (*self.vocabulary_names.values(), *_USUAL[1:]):
             bias = f"{name.removesuffix('.weight')}.bias"
             if bias in self.tensors:
@@ -293,11 +307,12 @@ class ModelFolder:
         """Return the stored copies of a tied model's one matrix that stand for its LM head."""
         if not self.tied:
             return []
-        embedding = self.vocabulary_tensors["input"]
+        embedding = self.vocabulary_names["input"]
         ends = tuple(f".{end}" for end in HEADS)
         return [name for name in self.tensors if name != embedding and f".{name}".endswith(ends)]
 
     def _names_by_architecture(self) -> tuple[str, str]:
+        """Return the names of embedding and LM head; that of an encoder without a head is empty."""
         from revocab.models.load import loading
         from revocab.models.shape import load_shape, names_in_model
 
@@ -307,6 +322,8 @@ class ModelFolder:
         names = {id(module): name for name, module in model.named_modules()}
         stored_names: list[str] = []
         for module in (model.get_input_embeddings(), model.get_output_embeddings()):
+            if module is None:
+                return stored_names[0], ""
             name = f"{names[id(module)]}.weight"
             stored = [tensor for tensor, own in in_model.items() if own == name]
             if not stored and stored_names:  # GPT-NeoX stores its head under another name

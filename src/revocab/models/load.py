@@ -5,6 +5,7 @@ transformers fills what a checkpoint lacks at random and goes on; here that is a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
@@ -16,7 +17,14 @@ from revocab.errors import RevocabError, refuse
 from revocab.heavy_types import DType, PreTrainedModel
 from revocab.models.findings import Finding, finite_findings, scan, some
 from revocab.models.folder import ModelFolder, read_settings
-from revocab.models.shape import layer_map, load_config, load_shape, model_class, with_own_code
+from revocab.models.shape import (
+    layer_map,
+    load_config,
+    load_shape,
+    model_class,
+    own_class,
+    with_own_code,
+)
 from revocab.models.token_rows import padding_findings, token_rows
 from revocab.models.weights import INDEX, WEIGHTS, equal_tensors
 from revocab.vocabulary.tokenizers.file_ids import TokenizerFiles
@@ -149,13 +157,14 @@ def _architecture(model: ModelFolder) -> Iterator[Finding]:
         loaded, info = _on_no_device(model)
         yield from _differences(model, loaded, info)
         tied |= getattr(loaded, "all_tied_weights_keys", {})
-    tied |= {copy: model.vocabulary_tensors["input"] for copy in model.tied_copies}
+    tied |= {copy: model.vocabulary_names["input"] for copy in model.tied_copies}
     for copy, original in tied.items():
         if not {copy, original} <= model.tensors.keys():
             continue
         places = [(model.path / model.tensors[name][0], name) for name in (copy, original)]
+        own_head = not model.tied and copy == model.vocabulary_names.get("output")  # mT5's
         # transformers would use it, vLLM would not, and a new vocabulary would replace it.
-        if not equal_tensors(*places):
+        if not own_head and not equal_tensors(*places):
             yield Finding(
                 "false-tie", "error", f"{copy} is tied to {original}, but stored with other values",
                 "transformers would use it, and vLLM would not",
@@ -185,7 +194,7 @@ def _on_no_device(folder: ModelFolder) -> tuple[PreTrainedModel, dict[str, Any]]
     with quiet(), loading(folder.path, Exception):  # of any type, where settings are nonsense
         options = {"output_loading_info": True, "ignore_mismatched_sizes": True}
         config = load_config(folder.path)
-        loaded: Any = model_class(config).from_pretrained(
+        loaded: Any = own_class(config).from_pretrained(
             folder.path, config=config, **options, **_SAFE, **device
         )
     return loaded
@@ -195,13 +204,16 @@ def _differences(
     folder: ModelFolder, model: PreTrainedModel, info: dict[str, Any]
 ) -> Iterator[Finding]:
     name = type(model).__name__
-    if missing := sorted(info["missing_keys"]):
+    # Of encoders, what their first training alone used: many folders have it, many do not.
+    unused = re.compile(rf"({model.base_model_prefix}\.)?pooler\.|cls\.seq_relationship\.")
+    if missing := sorted(name for name in info["missing_keys"] if not unused.match(name)):
         yield Finding(
             "missing-tensors", "error", f"tensors of {name} are missing: {some(missing)}",
             "they would be initialised at random", "fetch or save the model again",
         )  # fmt: skip
     copies = folder.tied_copies  # under whatever name a head is known by
-    if unexpected := sorted({*info["unexpected_keys"]} - {*copies}):
+    beyond = {*info["unexpected_keys"]} - {*copies}
+    if unexpected := sorted(name for name in beyond if not unused.match(name)):
         yield Finding(
             "unknown-tensors", "error", f"tensors that {name} does not have: {some(unexpected)}",
             "they would be ignored",

@@ -63,8 +63,31 @@ def model_class(config: Any) -> Any:
     )
 
 
+def own_class(config: Any) -> Any:
+    """Return what loads a model as it is stored: also encoders, with or without a head for masked
+    tokens, and models of sequences to sequences; of all others :func:`model_class`.
+    """
+    import torch  # noqa: F401  # as above
+    from transformers import (
+        AutoModel,
+        AutoModelForMaskedLM,
+        AutoModelForPreTraining,
+        AutoModelForSeq2SeqLM,
+        AutoModelForTextEncoding,
+    )
+
+    known, stored = type(config), config.architectures or ()
+    heads: tuple[Any, ...] = (AutoModelForMaskedLM, AutoModelForSeq2SeqLM)
+    if any(known in head._model_mapping for head in heads):
+        for auto in (*heads, AutoModelForPreTraining, AutoModelForTextEncoding, AutoModel):
+            kind = auto._model_mapping.get(known, None)
+            if kind is not None and kind.__name__ in stored:
+                return auto
+    return model_class(config)
+
+
 def load_shape(folder: str | Path) -> Any:
-    """Return a folder's causal language model on the meta device: its shapes, without weights."""
+    """Return a folder's model on the meta device: its shapes, without weights."""
     return shape_of(load_config(folder))
 
 
@@ -72,7 +95,7 @@ def shape_of(config: Any) -> Any:
     import torch
 
     with torch.device("meta"):
-        shape = model_class(config).from_config(with_own_code(config))
+        shape = own_class(config).from_config(with_own_code(config))
         shape.tie_weights()
     return shape
 

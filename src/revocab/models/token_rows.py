@@ -39,6 +39,10 @@ TOKEN_ROWS = "unpadded_vocab_size"
 #: How the names of tables with rows of every layer end, and the setting that says their rows.
 PER_LAYER = "embed_tokens_per_layer.weight"
 PER_LAYER_ROWS = "vocab_size_per_layer_input"
+#: How many kinds of segments BERT and its kin tell apart, for which they have rows, too.
+SEGMENTS = "type_vocab_size"
+#: What BART and its kin add to the logits, a single row with a value per token.
+LOGITS_BIAS = "final_logits_bias"
 #: Keys of a configuration that name a size of layers; vocabularies and lengths of texts are not.
 _SIZE = re.compile(r"size|dim|width|head|hidden|inner|ffn|ff$|embd|d_model|d_kv|rank|expert|state")
 _NO_SIZE = re.compile(r"vocab|token|window|position|length")
@@ -92,7 +96,7 @@ def _vocabulary_sizes(model: ModelFolder, tokens: int) -> dict[int, str]:
     sizes = {tokens: "the tokens of the source tokenizer"}
     for config in (model.config, model.text_config):
         for key, value in config.items():
-            if "vocab_size" in key and isinstance(value, int):
+            if "vocab_size" in key and key != SEGMENTS and isinstance(value, int):
                 sizes.setdefault(value, f"{key} of config.json")
     for name in model.vocabulary_names.values():
         sizes.setdefault(model.tensors[name][1][0], f"the rows of {name}")
@@ -125,6 +129,10 @@ def token_tables(model: ModelFolder, tokens: int) -> dict[str, int]:
     known = {*names.values(), *model.tied_copies, f"{head.removesuffix('weight')}bias"}
     known |= {name for name in model.tensors if is_per_layer(name)}
     tables = {name: model.tensors[name][1][0] for name in sorted(known & model.tensors.keys())}
+    for name, (_, shape) in model.tensors.items():
+        if name.endswith(LOGITS_BIAS) and len(shape) == 2 and shape[0] == 1:
+            known.add(name)
+            tables[name] = shape[1]
     sizes, problems = _vocabulary_sizes(model, tokens), []
     for name, shape, match, doubtful in _matches(model, sizes, known):
         if shape[0] == match and shape.count(match) == 1 and not doubtful:

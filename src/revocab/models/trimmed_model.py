@@ -18,6 +18,7 @@ from typing import Any
 from revocab.errors import refuse
 from revocab.heavy_types import PreTrainedTokenizerFast, ndarray
 from revocab.io import write_json, write_text
+from revocab.links import copy_present
 from revocab.models import origin
 from revocab.models.folder import ModelFolder, copy_documents, read_settings, tell_left_out
 from revocab.models.load import STRUCTURE
@@ -27,6 +28,8 @@ from revocab.vocabulary.tokenizers.load import write_tokenizer
 
 #: Of each kept token, in the order of the new ids, the id that it had.
 KEPT_IDS = "kept_ids.json"
+#: Files of the modules, such as 1_Pooling, with which sentence-transformers goes on.
+ENDINGS = (".json", ".safetensors")
 _ROLE = re.compile(r"_token_ids?$|_token_index$")
 _LISTS = ("bad_words_ids", "begin_suppress_tokens", "suppress_tokens")
 #: Settings that have ids among other numbers; they are dropped, and that is told.
@@ -118,6 +121,8 @@ def write_trimmed(
         if parts.keys() & model.tables.keys()
     }
     copy_documents(source, folder, ("README.md",), ("tokenizer", "written", "stale"))
+    modules = sorted(p for ending in ENDINGS for p in source.path.glob(f"[0-9]_*/*{ending}"))
+    copy_present(source.path, [str(p.relative_to(source.path)) for p in modules], folder)
     write_tokenizer(tokenizer, folder)
     tell_left_out(source.path, folder)
     config, dropped = renumbered(source.config, rows_N)

@@ -95,10 +95,11 @@ class Part:
         return replace(self, shape=list(tensor.shape), size=size, blocks=in_memory)
 
     def gathered(self, rows_N: ndarray) -> Part:
-        """Return some rows (first dimension) alone; ``rows_N`` are ascending."""
+        """Return some rows alone, of the first dimension of more than one; ``rows_N`` ascend."""
         import numpy as np
 
-        width = self.size // self.shape[0]
+        place = next((n for n, length in enumerate(self.shape) if length > 1), 0)
+        width = self.size // math.prod(self.shape[: place + 1])
 
         def picked(most: int) -> Iterator[memoryview]:
             step = max(1, most // width)
@@ -109,7 +110,7 @@ class Part:
                     stored_NB = np.frombuffer(block, np.uint8).reshape(-1, width)
                     yield stored_NB[rows_N[first:end] - begin].reshape(-1).data
 
-        shape = [len(rows_N), *self.shape[1:]]
+        shape = [*self.shape[:place], len(rows_N), *self.shape[place + 1 :]]
         return replace(self, shape=shape, size=len(rows_N) * width, blocks=picked)
 
 

@@ -123,7 +123,7 @@ def write(
 
     say = spoken()
     source = ModelFolder(folder)
-    vocabulary = EditableVocabulary.read(load_tokenizer(folder), "model")
+    vocabulary = EditableVocabulary.read(load_tokenizer(folder), "model", trimming=True)
     model = TrimmableModel(source, len(vocabulary), options.head_only)
     model.check_stored()
     characters = check_spelling(vocabulary, options.allow_unknown, "--allow-unknown")

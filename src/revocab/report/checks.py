@@ -1,4 +1,4 @@
-"""Checks on finished results: every file there, every number in range, nothing left out."""
+"""Checks on finished results: every score there that a table or figure shows, and in range."""
 
 from __future__ import annotations
 
@@ -7,31 +7,21 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from revocab.demoworld import BASELINES
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.kind import metrics
 from revocab.evaluation.metrics import COMET, UNKNOWN
-from revocab.io import read_json, write_json
+from revocab.io import write_json
 from revocab.output import check_files
-from revocab.report.kind import DATA_ENDING, FIGURE_ENDINGS, TABLE_ENDINGS
-from revocab.report.make_tables import made_tables
 from revocab.report.references import shown_scores
 from revocab.report.results import Results
-from revocab.report.results.scores import COLUMNS
-from revocab.report.values import Average, TaskScore
 
 CLOSE = 1e-6
-#: A baseline, which sees only lengths or positions of choices, may be above chance by this, or by
-#: three standard errors of so few items.
-TOLERANCE = 0.06
-NOT_BASELINES = ("items", "chance")
 
 
 def check_artefacts(
     root: str | Path,
     out: str | Path,
     experiment: str | Path | None = None,
-    resources: str | Path | None = None,
     changed: Callable[[Results], Iterable[str]] | None = None,
 ) -> None:
     """Check a results folder and write what was checked to ``out``.
@@ -41,7 +31,7 @@ def check_artefacts(
     """
     results = Results(root, experiment)
     check_files(out, inputs=results.inputs)
-    problems = check_results(results, Path(resources) if resources else None)
+    problems = check_results(results)
     problems += changed(results) if changed else []
     if problems:
         raise RevocabError(dict.fromkeys(problems))
@@ -56,39 +46,9 @@ def check_artefacts(
     write_json(out, counts)
 
 
-def check_results(results: Results, resources: Path | None = None) -> list[str]:
+def check_results(results: Results) -> list[str]:
     """Return every problem found, in the order in which a user would fix them."""
-    checks = file_problems, coverage_problems, value_problems, average_problems, table_problems
-    return schema_problems(results) or [
-        *(problem for check in checks for problem in check(results)),
-        *blind_problems(resources or results.resources),
-    ]
-
-
-def schema_problems(results: Results) -> list[str]:
-    """Return what is wrong with the columns of ``scores.parquet``; it hides all other problems."""
-    path = results.root / "scores.parquet"
-    if not path.is_file():
-        return [f"{path}: missing; run revocab collect_scores"]
-    import pyarrow.parquet as pq
-
-    names = tuple(pq.read_schema(path).names)
-    if names != COLUMNS:
-        return [f"{path}: columns are {', '.join(names)}; expected {', '.join(COLUMNS)}"]
-    empty = results.runs and not results.scores.rows
-    return [f"{path}: no rows; score a run first"] if empty else []
-
-
-def file_problems(results: Results) -> Iterator[str]:
-    for folder, names, endings in (
-        ("tables", results.experiment.tables, (*TABLE_ENDINGS, DATA_ENDING)),
-        ("figures", results.experiment.figures, FIGURE_ENDINGS),
-    ):
-        for path in (results.root / folder / f"{n}.{end}" for n in names for end in endings):
-            if not path.is_file():
-                yield f"{path}: missing; run revocab make_{folder}"
-            elif path.stat().st_size == 0:
-                yield f"{path}: empty; make it again"
+    return [*coverage_problems(results), *value_problems(results)]
 
 
 def coverage_problems(results: Results) -> Iterator[str]:
@@ -129,55 +89,3 @@ def wrong_values(row: dict[str, Any], results: Results) -> Iterator[str]:
         yield f"standard error {stderr} (see {file})"
     if not results.has(file):
         yield f"its file {file} is not in {results.root}"
-
-
-def average_problems(results: Results) -> Iterator[str]:
-    setting = results.experiment.evaluation.multiple_choice
-    needed = shown_scores(results.experiment)
-    for language in sorted({task.language for task in setting.tasks.values()}):
-        tasks = results.choice_tasks(language)
-        for run in results.runs:
-            if not run.evaluate or not needed.get(run.group, set()).issuperset(tasks):
-                continue
-            for step in run.select(setting.steps):
-                stored = TaskScore.average(language, step).of_training(results, run).value
-                mean = Average(named=tasks, step=step).of_training(results, run).value
-                where = f"scores.parquet: {run.id} step {step}:"
-                if stored is None or mean is None:
-                    yield f"{where} no {language} average"
-                elif abs(mean / 100 - stored) > CLOSE:
-                    is_not = f"is not the mean of its tasks, {mean / 100}"
-                    yield f"{where} {language} average {stored} {is_not}"
-
-
-def table_problems(results: Results) -> Iterator[str]:
-    for identifier, table in made_tables(results).items():
-        path = results.root / "tables" / f"{identifier}.csv"
-        if not path.is_file():
-            continue
-        if path.read_text(encoding="utf-8") != table.as_csv():
-            yield f"{path}: not what {identifier}.{DATA_ENDING} beside it holds; make it again"
-        options = results.experiment.tables[identifier]
-        for row in () if options.may_be_empty(results) else table.data_rows():
-            for column, cell in zip(table.columns, row.cells, strict=True):
-                if cell.text is None and cell.value is None:
-                    yield f"{path}: {row.cells[0].text}: no {column}"
-        yield from options.gaps(results)
-
-
-def blind_baselines(resources: Path) -> dict[str, dict[str, float]]:
-    """Return the accuracies by baseline of each task of the world; none where that is not here."""
-    path = resources / "world" / BASELINES
-    return read_json(path) if path.is_file() else {}
-
-
-def blind_problems(resources: Path) -> Iterator[str]:
-    path = resources / "world" / BASELINES
-    for task, row in blind_baselines(resources).items():
-        chance, items = row["chance"], row["items"]
-        allowed = chance + max(TOLERANCE, 3 * math.sqrt(chance * (1 - chance) / items))
-        for name, accuracy in row.items():
-            if name not in NOT_BASELINES and accuracy > allowed:
-                reached = f"blind baseline {name} reaches {accuracy:.3f}, chance is {chance:.2f}"
-                advice = "answers can be read off; fix the generator"
-                yield f"{path}: {task}: {reached} (allowed: {allowed:.2f}); {advice}"

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from revocab.report.values import RunValue
 
 TABLE_ENDINGS = ("csv", "md", "tex")
-#: Of the file that has a table as data, from which the others are written.
-DATA_ENDING = "json"
 FIGURE_ENDINGS = ("svg", "png")
 
 
@@ -55,7 +53,10 @@ class Shows(Closed):
 
     def problems(self, experiment: Experiment, key: str) -> Iterable[str]:
         """Yield what an experiment lacks for it; ``key`` is where the experiment names it."""
-        for (below, _), (value, runs) in self.values(experiment).items():
+        values = self.values(experiment)
+        if not values and type(self).places is not Shows.places:
+            yield f"{key}: shows no number: no run has one in a language of its group; name others"
+        for (below, _), (value, runs) in values.items():
             yield from value.problems(experiment, ".".join(filter(None, (key, below))), runs)
 
     def scores(self, experiment: Experiment) -> Iterable[tuple[str, str]]:
@@ -105,7 +106,22 @@ class KindOptions(Shows, OfKinds):
         return self
 
     def limited(self, results: Results) -> str | None:
-        return limited_tasks(results, [task for _, task in self.scores(results.experiment)])
+        """Return which of its tasks are scored on some of their items alone; None if none is."""
+        evaluation = results.experiment.evaluation
+        tasks, parts = {task for _, task in self.scores(results.experiment)}, []
+        limit = evaluation.multiple_choice.limit
+        if limit and tasks & set(evaluation.multiple_choice.tasks):
+            parts.append(f"first {limit} items of each multiple-choice task")
+        sizes = {
+            name: task.limit
+            for name, task in evaluation.generation.tasks.items()
+            if name in tasks and task.limit
+        }
+        if sizes:
+            low, high = min(sizes.values()), max(sizes.values())
+            amount = str(low) if low == high else f"{low} to {high}"
+            parts.append(f"{amount} queries of {', '.join(sizes)}")
+        return "; ".join(parts) or None
 
 
 class TableOptions(KindOptions):
@@ -132,17 +148,11 @@ class TableOptions(KindOptions):
     def build(self, results: Results) -> Table:
         """Return the table; without results, with dashes."""
 
-    def may_be_empty(self, results: Results) -> bool:
-        return False
-
     def compared(self) -> Iterable[tuple[str, Step]]:
         return ()
 
     def timed(self, runs: Sequence[Run]) -> Iterable[Run]:
         """Return those of the experiment's runs whose speed and memory are measured for it."""
-        return ()
-
-    def gaps(self, results: Results) -> Iterable[str]:
         return ()
 
 
@@ -157,11 +167,6 @@ class FigureOptions(KindOptions):
     caption: ClassVar[str] = ""
     #: Shown no wider than half a page.
     small: ClassVar[bool] = False
-
-    @property
-    def rank(self) -> int:
-        """Return its place among the figures that may open the page, the most telling first."""
-        return 9
 
     @abstractmethod
     def draw(self, results: Results, palette: Palette) -> Figure:
@@ -204,22 +209,6 @@ def figure_kinds() -> dict[str, type[FigureOptions]]:
     from revocab.report import figures
 
     return found_in(figures, "FIGURE", kind_of)
-
-
-def limited_tasks(results: Results, tasks: Iterable[str]) -> str | None:
-    """Return which of some tasks are scored on some of their items alone; None if none is."""
-    evaluation, named = results.experiment.evaluation, set(tasks)
-    parts = []
-    limit = evaluation.multiple_choice.limit
-    if limit and named & set(evaluation.multiple_choice.tasks):
-        parts.append(f"first {limit} items of each multiple-choice task")
-    generated = evaluation.generation.tasks
-    limited = [task for task in generated if task in named and generated[task].limit]
-    sizes = sorted({limit for task in limited if (limit := generated[task].limit)})
-    if sizes:
-        amount = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
-        parts.append(f"{amount} queries of {', '.join(limited)}")
-    return "; ".join(parts) or None
 
 
 def manifest(folder: str) -> str:

@@ -1,17 +1,15 @@
-"""Every configured table of an experiment: built once, as data, and written in every form."""
+"""Every configured table of an experiment, and its files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from revocab.closed import unknown
 from revocab.errors import RevocabError, refuse
-from revocab.io import read_json, write_json, write_text
+from revocab.io import write_text
 from revocab.output import OutputFolder
-from revocab.report.kind import DATA_ENDING, TABLE_ENDINGS, TableOptions
+from revocab.report.kind import TABLE_ENDINGS, TableOptions
 from revocab.report.published import PublishedCell
 from revocab.report.results import Results
 from revocab.report.table import OTHERWISE, Table
@@ -19,32 +17,13 @@ from revocab.report.template import notes, rendered
 
 
 def make_tables(root: str | Path, out: str | Path, experiment: str | Path | None = None) -> None:
-    """Write every configured table into ``out`` as data (JSON), CSV, Markdown and LaTeX."""
+    """Write every configured table into ``out`` as CSV, Markdown and LaTeX."""
     results = Results(root, experiment)
     with OutputFolder(Path(out), "tables", around=[results.root]).replaced() as folder:
         for name in sorted(results.experiment.tables):
             table = build_table(results, name)
-            write_json(folder / f"{name}.{DATA_ENDING}", table.as_data())
             for ending in TABLE_ENDINGS:
                 write_text(folder / f"{name}.{ending}", rendered(table, ending))
-
-
-def made_tables(results: Results) -> dict[str, Table]:
-    """Return every configured table as it was made last; one that was not yet, is built."""
-    tables = {}
-    for name in results.experiment.tables:
-        path = results.root / "tables" / f"{name}.{DATA_ENDING}"
-        try:
-            tables[name] = (
-                Table.from_data(read_json(path)) if path.is_file() else build_table(results, name)
-            )
-        except ValidationError as error:
-            key = ".".join(map(str, error.errors()[0]["loc"]))
-            raise RevocabError(
-                f"{path}: no table as make_tables writes it ({key}: {error.errors()[0]['msg']});"
-                " make it again"
-            ) from None
-    return tables
 
 
 def build_table(results: Results, identifier: str) -> Table:

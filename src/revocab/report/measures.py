@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
@@ -22,14 +22,13 @@ from revocab.evaluation.over_seeds import Difference
 from revocab.languages import language_label
 from revocab.limits import Weight
 from revocab.report.annotations import Experiment, Layout
-from revocab.report.cells import difference
 from revocab.report.kind import Place, Shows, manifest
 from revocab.report.pivot import ValueTable
 from revocab.report.published import read_published
 from revocab.report.references import unknowns
 from revocab.report.results import Results, number
 from revocab.report.runs import RunIndex
-from revocab.report.table import MISSING, Cell
+from revocab.report.table import MISSING, Cell, difference
 from revocab.report.tables.languages import ModelsByLanguageTable
 from revocab.report.tables.tokenizers import SIZES, FertilityTable
 from revocab.report.values import OneValue, RunValue
@@ -202,11 +201,6 @@ def our_step(experiment: Experiment, value: RunValue, group: str) -> RunValue:
 
 class CellGain(Gain):
     """Of rows of a table in some columns, or of columns in some rows."""
-
-    renamed: ClassVar[Mapping[str, str]] = {
-        "column": "columns: […]",
-        "over": "over_columns: […]; bounds are in points",
-    }
 
     #: Table that has them.
     table: Id

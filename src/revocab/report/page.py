@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from importlib import metadata
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +16,16 @@ from revocab.evaluation.inference.engine import engines
 from revocab.experiment.lineage import compared_pairs
 from revocab.initialise.diagnostics import TITLES
 from revocab.io import read_json, write_text
-from revocab.languages import language_label
 from revocab.marker import Marked
 from revocab.output import check_files
 from revocab.report.annotations import Run
-from revocab.report.checks import blind_baselines
 from revocab.report.claims import all_claims
 from revocab.report.claims.shipped import winners
 from revocab.report.kind import FIGURE_ENDINGS, TABLE_ENDINGS
 from revocab.report.make_figures import caption
-from revocab.report.make_tables import made_tables
+from revocab.report.make_tables import build_table
 from revocab.report.names import in_order, method_label
 from revocab.report.results import Results
-from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.template import environment, notes
 from revocab.training.data.packed_folder import repetition
 from revocab.vocabulary.building.training_text import shortage
@@ -37,7 +33,9 @@ from revocab.vocabulary.building.training_text import shortage
 #: Of a section of the page; ``about.j2`` says which of them are columns.
 Rows = list[dict[str, Any]]
 
-PLACES = ("step 0", "first checkpoint", "last checkpoint")
+#: Kinds of figures that may open the page, the most telling first; losses that show training, too,
+#: come later.
+TELLING = ("loss", "average_score", "training", "models_by_language", "bars")
 #: Verdicts of a claim, that to be shown first coming first.
 BEST = (True, False, None)
 #: Whose versions change numbers, beside those of engines.
@@ -56,16 +54,15 @@ def build_report(
     root: str | Path,
     out: str | Path,
     experiment: str | Path | None = None,
-    resources: str | Path | None = None,
 ) -> None:
     results = Results(root, experiment)
     check_files(out, inputs=results.inputs)
-    write_text(out, page(results, Path(resources) if resources else None))
+    write_text(out, page(results))
 
 
-def page(results: Results, resources: Path | None = None) -> str:
+def page(results: Results) -> str:
     """Return the report as one HTML page without any outside reference but to its own folder."""
-    parts = parts_of(results, resources)
+    parts = parts_of(results)
     cells = [cell for table in parts["tables"].values() for cell in table.cells()]
     files = {cell.provenance for cell in cells if cell.value is not None and cell.is_from_a_file()}
     drawn = results.root / "figures"
@@ -86,25 +83,20 @@ def page(results: Results, resources: Path | None = None) -> str:
     )
 
 
-def parts_of(results: Results, resources: Path | None = None) -> dict[str, Any]:
-    """Return what the templates of the page and of its export in Markdown show.
-
-    ``resources`` is where the experiment's corpora and world lie.
-    """
-    tables, figures = made_tables(results), results.experiment.figures
+def parts_of(results: Results) -> dict[str, Any]:
+    """Return what the templates of the page and of its export in Markdown show."""
+    tables, figures = results.experiment.tables, results.experiment.figures
     sections = {
         "runs": runs(results),
-        "heldout": heldout(results),
         "vocabularies": intersections(results),
         "initialisation": new_rows(results),
         "scale": scale(results),
-        "blind-baselines": baselines(resources or results.resources),
         "timings": trainings(results),
     }
     return {
         "results": results,
         "experiment": results.experiment,
-        "tables": {name: tables[name] for name in in_order(tables)},
+        "tables": {name: build_table(results, name) for name in in_order(tables)},
         "figures": {name: figures[name] for name in in_order(figures)},
         "captions": {name: caption(results, options) for name, options in figures.items()},
         "claims": all_claims(results),
@@ -120,7 +112,14 @@ def picture(results: Results) -> str | None:
     experiment's own where others repeat a paper's.
     """
     figures = results.experiment.figures
-    return min(reversed(in_order(figures)), key=lambda name: figures[name].rank, default=None)
+
+    def rank(name: str) -> int:
+        kind = figures[name].kind
+        if getattr(figures[name], "training", False):
+            kind = "training"
+        return TELLING.index(kind) if kind in TELLING else len(TELLING)
+
+    return min(reversed(in_order(figures)), key=rank, default=None)
 
 
 # --- tables that no experiment configures ---------------------------------------------------------
@@ -132,20 +131,6 @@ def runs(results: Results) -> Rows:
         | {"scored": "yes" if run.evaluate else "losses only"}
         for run in results.runs
     ]
-
-
-def heldout(results: Results) -> Rows:
-    rows = []
-    for run in results.runs:
-        method = "base model" if run.base else method_label(run)
-        row: dict[str, Any] = {"Group": results.model_label(run), "Run": method}
-        steps = dict.fromkeys([0, run.select()[0], run.steps[-1]])
-        for language in results.heldout_languages():
-            values = heldout_curve(results, run, language)
-            for place, step in zip_longest(PLACES, steps):
-                row[f"{language_label(language)}, {place}"] = values.get(step)
-        rows.append(row)
-    return rows
 
 
 def intersections(results: Results) -> Rows:
@@ -189,14 +174,6 @@ def as_number(content: str) -> str | float:
     with suppress(ValueError):
         return float(content)
     return content
-
-
-def baselines(resources: Path) -> Rows:
-    return [
-        {"task": task, **{name: round(100 * share, 1) for name, share in row.items()}}
-        | {"items": row["items"]}
-        for task, row in blind_baselines(resources).items()
-    ]
 
 
 def trainings(results: Results) -> Rows:

@@ -166,8 +166,8 @@ class GroupTable(PivotTable):
 
         def row(run: Run, step: int, block: str | None = None) -> PivotRow:
             places = [
-                Place(value, run, None if block is None else (block, number))
-                for number, value in enumerate(values(step))
+                Place(value, run, None if block is None else (block, number), column.key)
+                for number, (value, column) in enumerate(zip(values(step), columns, strict=True))
             ]
             return PivotRow(method_label(run), places, block)
 

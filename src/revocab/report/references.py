@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from revocab.closed import BEST, PLACES, Id, Step, unknown
+from revocab.closed import BEST, PLACES, Step, unknown
 from revocab.evaluation.generation.kind import find_kind
 from revocab.evaluation.metrics import COMET_METRICS
 from revocab.report.annotations import Experiment, Run
@@ -24,10 +24,6 @@ def shown_scores(experiment: Experiment) -> dict[str, set[str]]:
             if task in group_tasks(experiment, group):
                 tasks.setdefault(group, set()).add(task)
     return tasks
-
-
-def of_group(group: str, tasks: Iterable[str]) -> Iterator[tuple[str, str]]:
-    return ((group, task) for task in tasks)
 
 
 #: What to do where the best checkpoint is to be shown: which step it is, nobody knows beforehand.
@@ -93,48 +89,6 @@ def wrong_steps(
                 f"{', '.join(map(str, numbers))}; or by name: {', '.join(names)})"
                 + (AS_A_RUN if step == BEST else "")
             )
-
-
-def without_families(
-    experiment: Experiment, key: str, language: Id, families: Iterable[str] | None
-) -> Iterator[str]:
-    tasks = experiment.evaluation.multiple_choice.tasks.values()
-    known = {task.family for task in tasks if task.language == language}
-    if known:
-        yield from unknowns(key, families or (), known, f"family of {language!r} tasks")
-
-
-def unspoken(experiment: Experiment, key: str, group: str, language: Id) -> Iterator[str]:
-    """Yield a problem if a group is scored on no task in a language."""
-    spoken = experiment.runs[group].languages
-    if spoken is not None and language not in spoken:
-        yield (
-            f"{key}.language: {language!r} is not a language of group {group!r}"
-            f" (runs.{group}.languages: {', '.join(spoken)}), whose runs are scored only on tasks "
-            "in these; choose one of them, or add it there"
-        )
-
-
-def no_generated_text(experiment: Experiment, key: str, group: str) -> Iterator[str]:
-    """Yield a problem if there is no generative task, or none in a group's languages."""
-    tasks = experiment.evaluation.generation.tasks
-    if not tasks:
-        yield f"{key}: shows generation, and evaluation.generation.tasks is empty; add a task"
-    elif not tasks.keys() & group_tasks(experiment, group):
-        known = "; ".join(f"{name}: {' '.join(task.direction)}" for name, task in tasks.items())
-        yield (
-            f"{key}: shows generation, and no generative task is in languages of group {group!r} "
-            f"alone (runs.{group}.languages: {', '.join(experiment.runs[group].languages or ())}; "
-            f"tasks: {known}); add a task, or a language"
-        )
-
-
-def no_new_rows(experiment: Experiment, key: str, *groups: str) -> Iterator[str]:
-    from revocab.experiment.lineage import learns_new_rows
-
-    for group in groups:
-        if not learns_new_rows(experiment.runs[group]):
-            yield f"{key}: no run of group {group!r} trains rows of a new vocabulary; add one"
 
 
 def unknown_choices(experiment: Experiment, key: str, chosen: Mapping[str, str]) -> Iterator[str]:

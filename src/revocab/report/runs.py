@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
 
@@ -80,15 +80,10 @@ class RunIndex:
     def comet_metrics(self) -> list[str]:
         return list(self.experiment.evaluation.generation.comet_models)
 
-    def choice_tasks(self, language: str, columns: Sequence[str] | None = None) -> list[str]:
-        """Return multiple-choice task ids of a language by family, in the paper's order.
-
-        ``columns`` (families) selects and orders them instead.
-        """
+    def choice_tasks(self, language: str) -> list[str]:
+        """Return multiple-choice task ids of a language by family, in the paper's order."""
         tasks = self.experiment.evaluation.multiple_choice.tasks
         of_language = [task for task, entry in tasks.items() if entry.language == language]
-        if columns is not None:
-            return [t for family in columns for t in of_language if tasks[t].family == family]
         rank = {family: number for number, family in enumerate(families())}
 
         def place(task: str) -> tuple[int, str, str]:

@@ -24,7 +24,6 @@ from revocab.closed import (
 from revocab.evaluation.generation.kind import find_kind
 from revocab.languages import language_label
 from revocab.report.annotations import Experiment, Layout, Run
-from revocab.report.cells import mean_over_seeds
 from revocab.report.kind import manifest
 from revocab.report.references import (
     unknown_choices,
@@ -43,7 +42,7 @@ from revocab.report.results.scores import (
     shown_scale,
 )
 from revocab.report.runs import choices_in
-from revocab.report.table import MISSING, OTHERWISE, Better, Cell, text
+from revocab.report.table import MISSING, OTHERWISE, Better, Cell, mean_over_seeds, text
 
 
 class RunValue(Closed):
@@ -110,20 +109,16 @@ class TaskScore(RunValue):
     #: Checkpoint at which it is scored.
     step: Step = "last"
 
-    @classmethod
-    def average(cls, language: str, step: Step = "last") -> TaskScore:
-        return cls(task=average_task(language), metric=AVERAGE, step=step)
-
     def header(self) -> str:
         return self.task
 
     def tasks(self, experiment: Experiment) -> list[str]:
-        languages = {task.language for task in experiment.evaluation.multiple_choice.tasks.values()}
-        of = next((each for each in languages if average_task(each) == self.task), None)
-        return [self.task] if of is None else choices_in(experiment, of)
+        return [self.task]
 
     def problems(self, experiment: Experiment, key: str, runs: Sequence[Run]) -> Iterator[str]:
-        if self.metric is not None and self.task in experiment.evaluation.generation.tasks:
+        generated = experiment.evaluation.generation.tasks.get(self.task)
+        # A task's own score is checked with the task.
+        if self.metric is not None and generated and self.metric != generated.score:
             yield from wrong_metrics(experiment, f"{key}.metric", self.task, [self.metric])
         yield from unscored(experiment, key, runs, self.tasks(experiment), self.step)
 
@@ -397,42 +392,23 @@ def unit(reference: str | None) -> str:
 # Tokenizers ---------------------------------------------------------------------------------------
 
 
-class TokenizerMeasure(RunValue):
-    """What the report on tokenizers measured of a run's tokenizer on a corpus."""
+class Fertility(RunValue):
+    """Tokens per word of a corpus, mean over its documents, of a run's tokenizer."""
 
+    better: ClassVar[Better | None] = "lower"
     exact: ClassVar[bool] = True
-    #: The column of the report.
-    measure: ClassVar[str]
-    #: What it is called in front of the corpus.
-    said: ClassVar[str]
 
     corpus: MeasuredCorpusId
 
     def header(self) -> str:
-        return f"{self.said} on {self.corpus}"
+        return f"Fertility on {self.corpus}"
 
     def of_training(self, results: Results, run: Run) -> Cell:
         row = results.measured_tokenizers.get((run.target, self.corpus))
-        return Cell(number(row[self.measure]), provenance=BY_CORPUS) if row else Cell()
+        return Cell(number(row["fertility"]), provenance=BY_CORPUS) if row else Cell()
 
     def needs(self, layout: Layout, runs: Sequence[Run]) -> list[str]:
         return [manifest(layout.paths.fertility)]
-
-
-class Fertility(TokenizerMeasure):
-    """Tokens per word, mean over the documents."""
-
-    better: ClassVar[Better | None] = "lower"
-    measure: ClassVar[str] = "fertility"
-    said: ClassVar[str] = "Fertility"
-
-
-class CharactersPerToken(TokenizerMeasure):
-    """Characters of the corpus divided by its tokens."""
-
-    better: ClassVar[Better | None] = "higher"
-    measure: ClassVar[str] = "characters_per_token"
-    said: ClassVar[str] = "Characters per token"
 
 
 class Vocabulary(RunValue):
@@ -467,7 +443,6 @@ class OneValue(Closed):
     similarity: HelperSimilarity | None = None
     fertility: Fertility | None = None
     vocabulary: Vocabulary | None = None
-    characters_per_token: CharactersPerToken | None = None
 
     @model_validator(mode="after")
     def _one_value(self) -> OneValue:

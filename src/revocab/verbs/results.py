@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from revocab.closed import Job
 from revocab.evaluation.options import ComparisonJob
 from revocab.marker import ORIGIN, changed_since
-from revocab.report.inputs import ExperimentJob, ResultsAndResources, ResultsFolder, ScoresJob
+from revocab.report.results.folder import ExperimentJob, ResultsFolder
 from revocab.verb import verb
 
 if TYPE_CHECKING:
@@ -31,11 +31,11 @@ def write_experiment(*, options: ExperimentJob, out: Path) -> None:
 
 
 @verb(out="scores.parquet to write", writes="file")
-def collect_scores(*, inputs: ResultsFolder, options: ScoresJob, out: Path) -> None:
+def collect_scores(*, inputs: ResultsFolder, options: Job, out: Path) -> None:
     """Collect every score of an experiment, ours and the published ones, in one table."""
     from revocab.report.results.scores import collect_scores
 
-    collect_scores(inputs.results, out, inputs.experiment, options.metric)
+    collect_scores(inputs.results, out, inputs.experiment)
 
 
 @verb(out="CSV file to write", writes="file", finds=(KINDS,))
@@ -67,19 +67,19 @@ def make_figures(*, inputs: ResultsFolder, options: Job, out: Path) -> None:
     writes="file",
     finds=(TABLES, FIGURES, "report/claims", METHODS, KINDS),
 )
-def build_report(*, inputs: ResultsAndResources, options: Job, out: Path) -> None:
+def build_report(*, inputs: ResultsFolder, options: Job, out: Path) -> None:
     """Build the HTML report of an experiment: tables, figures, and what they are based on."""
     from revocab.report.page import build_report
 
-    build_report(inputs.results, out, inputs.experiment, inputs.resources)
+    build_report(inputs.results, out, inputs.experiment)
 
 
 @verb(out="checks.json to write", writes="file", finds=(TABLES, KINDS))
-def check_artefacts(*, inputs: ResultsAndResources, options: Job, out: Path) -> None:
+def check_artefacts(*, inputs: ResultsFolder, options: Job, out: Path) -> None:
     """Check every table, figure and score of an experiment; list all problems."""
     from revocab.report.checks import check_artefacts
 
-    check_artefacts(inputs.results, out, inputs.experiment, inputs.resources, changed_files)
+    check_artefacts(inputs.results, out, inputs.experiment, changed_files)
 
 
 def changed_files(results: Results) -> Iterator[str]:

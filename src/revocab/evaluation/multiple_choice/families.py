@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated
@@ -49,17 +48,12 @@ def family_chance(family: str) -> float | None:
     return 1 / known.choices if known and known.choices else None
 
 
-def metrics_of_families(overrides: Mapping[str, str] | None) -> dict[str, str]:
-    own = {name: family.metric for name, family in families().items() if family.metric}
-    return {**own, **(overrides or {})}
-
-
-def choice_metrics(family: str, overrides: Mapping[str, str] | None = None) -> tuple[str, ...]:
+def choice_metrics(family: str) -> tuple[str, ...]:
     """Return the metrics that may stand for a family, the best first.
 
     Some tasks report no accuracy, such as the rate of stereotypes. The first of these metrics that
     a task does report stands for it, so that no average lacks it.
     """
-    own = metrics_of_families(overrides).get(family, DEFAULT_METRIC)
-    usual = (metric.name for metric in HARNESS_METRICS)
-    return tuple(dict.fromkeys((own, DEFAULT_METRIC, *usual)))
+    known = families().get(family)
+    first = known.metric if known and known.metric else DEFAULT_METRIC
+    return tuple(dict.fromkeys([first, DEFAULT_METRIC, *(each.name for each in HARNESS_METRICS)]))

@@ -1,4 +1,4 @@
-"""What an experiment shows by itself: the winner, fertility, chance, starts, their order, the base.
+"""What an experiment shows by itself: the winner, fertility, the base.
 
 A difference counts where its error allows it. What needs all of several differences needs each
 interval by itself; that one is the other way round, or which is the greatest, needs intervals that
@@ -10,49 +10,34 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
-from pathlib import Path
-from statistics import fmean
 from typing import Any
 
-from revocab.errors import RevocabError
-from revocab.evaluation.multiple_choice.families import family_chance
 from revocab.evaluation.over_seeds import (
     FEWEST_SEEDS,
     Difference,
     SeedInterval,
     all_of,
-    deviation,
     paired_difference,
     tell,
 )
-from revocab.io import read_jsonl
 from revocab.report.annotations import Experiment, Run
-from revocab.report.cells import difference
 from revocab.report.claims import Claim
-from revocab.report.names import method_label
 from revocab.report.results import Record, Results, number
-from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import AVERAGE, average_task
-from revocab.report.table import Cell
+from revocab.report.table import Cell, difference
 from revocab.report.tables.significance import is_marked
 from revocab.report.template import notes
-from revocab.report.values import HeldoutLoss, TaskScore
+from revocab.report.values import Average, HeldoutLoss
 from revocab.training.recipe import ANSWERS
 
 #: By how much fertility must fall.
 FALL = 0.2
-#: A family counts as above or below chance if it is so by more than this many errors; so many
-#: English families must be.
-STANDARD_ERRORS, FAMILIES = 2, 4
-#: Runs that must start better than the run called ``random``, and all in the order expected.
-BETTER, ORDER = ("sava", "fvt"), ("sava", "fvt", "random")
 #: The checkpoint at which runs are compared with their base model.
 STEP = "last"
 
 
 def claims(results: Results) -> Iterator[Claim]:
-    for find in (winners, falls, above_chance, better_starts, early_order, beats_base):
+    for find in (winners, falls, beats_base):
         yield from find(results)
 
 
@@ -167,7 +152,7 @@ def lead_of(best: Cell, other: Cell, pairs: int) -> SeedInterval | None:
     return lead if lead is not None and lead.seeds >= FEWEST_SEEDS else None
 
 
-# Tokenizers and base models -----------------------------------------------------------------------
+# Tokenizers ---------------------------------------------------------------------------------------
 
 
 def falls(results: Results) -> Iterator[Claim]:
@@ -195,122 +180,6 @@ def falls(results: Results) -> Iterator[Claim]:
                 yield claim_of("fertility", fall >= FALL, least=FALL, **about)
 
 
-def above_chance(results: Results) -> Iterator[Claim]:
-    """Yield whether a base model answers better than blind guessing."""
-    for group in results.experiment.runs:
-        base = results.base(group)
-        rows = list(scored(results, base, "en"))
-        if len(rows) < FAMILIES or base.scores_of:
-            continue
-        verdicts = [row["above"] for row in rows]
-        above, unclear = verdicts.count(True), verdicts.count(None)
-        yield claim_of(
-            "above_chance",
-            tell(above - FAMILIES + 0.5, above + unclear - FAMILIES + 0.5),
-            label=base.label,
-            errors=STANDARD_ERRORS,
-            families=FAMILIES,
-            above=above,
-            rows=rows,
-        )
-
-
-def scored(results: Results, base: Run, language: str) -> Iterator[Record]:
-    for task in results.choice_tasks(language):
-        score = results.scores.choice(base.id, 0, task, results.family(task))
-        guess = chance(results, task)
-        if score is None or guess is None:
-            continue
-        value, stderr = score["value"], score["stderr"] or 0.0
-        reach = STANDARD_ERRORS * stderr
-        above = tell(value - reach - guess, value + reach - guess)
-        yield {"task": task, "value": value, "stderr": stderr, "chance": guess, "above": above}
-
-
-def chance(results: Results, task: str) -> float | None:
-    """Return the accuracy of blind guessing: the mean of 1 / choices over the scored items.
-
-    Falls back on the family's usual number of choices where the items are not on this machine.
-    """
-    setting = results.experiment.evaluation.multiple_choice
-    data = setting.tasks[task].data
-    path = Path(data.path) if data and data.path else None
-    if data and data.world:
-        path = results.resources / "world" / f"{data.world}.jsonl.gz"
-    if path is not None:
-        try:
-            choices = [len(row["choices"]) for row in read_jsonl(path)][: setting.limit]
-            return math.fsum(1 / count for count in choices) / len(choices)
-        except (RevocabError, KeyError, ZeroDivisionError):
-            pass  # not here, or of another shape: the usual number of choices is known
-    return family_chance(results.family(task))
-
-
-# How runs begin -----------------------------------------------------------------------------------
-
-
-def better_starts(results: Results) -> Iterator[Claim]:
-    """Yield whether the runs of :data:`BETTER` have fewer held-out bits per byte than random, in
-    the adapted language at the first checkpoint, by intervals over seeds that hold at once.
-    """
-    for group, language, trained in adapted(results):
-        loss = HeldoutLoss(language=language, step="first")
-        cells = {run.name: loss.cell(results, run) for run in trained}
-        named = [name for name in BETTER if name in cells and "random" in cells]
-        for name in named:
-            found = difference(cells["random"], cells[name])
-            if found is None:
-                continue
-            interval = found.interval(len(named))
-            yield claim_of(
-                "better_start",
-                None if interval is None else tell(*interval),
-                label=results.base(group).label,
-                language=language,
-                name=name,
-                losses=[cells[name].value, cells["random"].value],
-                interval=interval,
-                seeds=found.seeds,
-                at_once=len(named),
-            )
-
-
-def early_order(results: Results) -> Iterator[Claim]:
-    """Yield, of runs with seeds, whether they are in the order expected in early held-out loss."""
-    for group, language, trained in adapted(results):
-        named = {run.name: run for run in trained}
-        runs = [named[name] for name in ORDER if name in named]
-        curves = [
-            {each.seed: heldout_curve(results, each, language) for each in results.replicates(run)}
-            for run in runs
-        ]
-        steps = {step for of in curves for curve in of.values() for step in curve if step}
-        if len(runs) < 2 or not steps or min(map(len, curves)) < FEWEST_SEEDS:
-            continue
-        step, labels = min(steps), [method_label(run) for run in runs]
-        about: dict[str, Any] = {"step": step, "labels": labels, "language": language, "runs": []}
-        about["label"] = results.experiment.runs[group].label
-        samples = [
-            {seed: of[seed][step] for seed in sorted(of) if step in of[seed]} for of in curves
-        ]
-        # Those of two runs belong together.
-        seeds = samples[0].keys()
-        if any(of.keys() != seeds for of in samples) or len(seeds) < FEWEST_SEEDS:
-            yield claim_of("early_order", None, **about)
-            continue
-        intervals = [
-            [paired_difference(worse, of, comparisons=number)[1] for of, worse in pairwise(samples)]
-            for number in (1, len(samples) - 1)
-        ]
-        about["seeds"] = len(seeds)
-        about["runs"] = [(fmean(of.values()), deviation([*of.values()])) for of in samples]
-        about["steps"] = list(zip(intervals[0], labels, labels[1:], strict=False))
-        ends = [
-            (alone.low, once.high) for alone, once in zip(*intervals, strict=True) if alone and once
-        ]
-        yield claim_of("early_order", all_of(tell(*pair) for pair in ends), **about)
-
-
 # Adapted models and their base --------------------------------------------------------------------
 
 
@@ -322,7 +191,7 @@ def beats_base(results: Results) -> Iterator[Claim]:
     seeds.
     """
     for group, language, trained in adapted(results):
-        average, base = TaskScore.average(language, STEP), results.base(group)
+        average, base = Average(language=language), results.base(group)
         level = average.cell(results, base)
         compared = comparisons(results, group, average_task(language))
         rows: list[dict[str, Any]] = []

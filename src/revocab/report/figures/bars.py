@@ -35,10 +35,6 @@ class BarsFigure(FigureOptions):
     #: The column's header.
     column: str
 
-    @property
-    def rank(self) -> int:
-        return 4
-
     def draw(self, results: Results, palette: Palette) -> Figure:
         from matplotlib import pyplot
 
@@ -161,10 +157,6 @@ class ModelsByLanguageFigure(FigureOptions):
             if self.show == "changes" and table.change is None:
                 raise ValueError(f"tables.{name}: no change, which this figure shows; give it")
         return self
-
-    @property
-    def rank(self) -> int:
-        return 3
 
     @property
     def columns(self) -> list[str]:

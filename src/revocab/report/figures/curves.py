@@ -34,14 +34,13 @@ from revocab.report.drawing import (
     nothing_yet,
     panels,
 )
-from revocab.report.kind import FigureOptions
+from revocab.report.kind import FigureOptions, Place
 from revocab.report.names import method_label
-from revocab.report.references import of_group, unknowns, unspoken, without_heldout_text
+from revocab.report.references import without_heldout_text
 from revocab.report.results import Results, number
 from revocab.report.results.heldout_losses import Progress, heldout_curve, training_progress
-from revocab.report.runs import choices_in, group_tasks, text_languages
-from revocab.report.table import Cell
-from revocab.report.values import Average, TaskScore
+from revocab.report.runs import RunIndex, choices_in, text_languages
+from revocab.report.values import Average
 
 BASE = "base model"
 #: Labels of the horizontal axis.
@@ -93,12 +92,10 @@ class Panel(NamedTuple):
     level: float | None = None
     #: Draw averages over neighbouring steps, and the curves themselves faintly.
     smoothed: bool = False
-    #: Values may be negative, so that their axis is not logarithmic.
-    signed: bool = False
 
 
 class LossFigure(FigureOptions):
-    """Losses of chosen runs: in training, on held-out text, and their differences from a run's."""
+    """Losses of chosen runs: in training, and on held-out text."""
 
     kind: Literal["loss"]
     #: A curve each.
@@ -114,24 +111,15 @@ class LossFigure(FigureOptions):
     #: ``log``: both axes; early steps and small differences are seen, at which methods differ.
     #: ``auto``: the vertical one, where a few high values would flatten the rest.
     scale: Literal["auto", "linear", "log"] = "auto"
-    against: Id | None = Field(
-        default=None, description="run from whose losses the differences are drawn below"
-    )
     reference: Id | None = Field(
         default=None, description="run that stands out: its line is black, bold and dashed"
     )
 
-    @property
-    def rank(self) -> int:
-        return 2 if self.training else 0
-
     def draw(self, results: Results, palette: Palette) -> Figure:
         runs = [results.run(run) for run in self.runs]
-        rows, size = self.rows(results, runs), (3.3, 2.35)
-        if len(rows) == 2 and len(rows[0]) == 1:  # a loss and its differences, side by side
-            rows, size = [rows[0] + rows[1]], (3.1, 2.9)
+        rows = self.rows(results, runs)
         columns, names = max(map(len, rows)), [*map(method_label, runs), BASE]
-        figure, grid = panels(len(rows), columns, names, size)
+        figure, grid = panels(len(rows), columns, names)
         every = [(panel, points) for panel in chain(*rows) for points in panel.curves.values()]
         places = [(at, panel.smoothed) for panel, points in every for at, *_ in points]
         # A logarithmic axis begins at the first place at which held-out loss was measured.
@@ -158,12 +146,12 @@ class LossFigure(FigureOptions):
             if not axes.has_data():
                 nothing_yet(axes)
             elif first is not None:
-                scale_axes(axes, self.scale, first, signed=panel.signed)
+                scale_axes(axes, self.scale, first)
             label_ends(axes, ends)
         return figure
 
     def rows(self, results: Results, runs: list[Run]) -> list[list[Panel]]:
-        """Return panels of training loss, of held-out loss by language, and of differences."""
+        """Return panels of training loss, and of held-out loss by language."""
         places = {run.id: training_progress(results, run, self.over) for run in runs if run.trains}
 
         def curves(losses: Losses, of: str) -> Curves:
@@ -188,44 +176,13 @@ class LossFigure(FigureOptions):
                 level = next(iter(losses.values()), None)
             title = f"Held-out {language_label(language)} text"
             heldout.append(Panel(title, "bits per byte", curves(heldout_curve, language), level))
-        differences = []
-        if self.against is not None:
-            title = f"Difference from {method_label(results.run(self.against))}"
-            unit = "per cent" if self.scale == "log" else "bits per byte"
-            changes = [self.differences(panel.curves) for panel in heldout]
-            differences = [Panel(title, unit, curves, signed=True) for curves in changes]
-        return [row for row in (training, heldout, differences) if row]
-
-    def differences(self, curves: Curves) -> Curves:
-        """Return how far each curve is from that of one run: on a logarithmic scale as a share of
-        it, since there equal distances are equal ratios.
-        """
-        import numpy as np
-
-        reference = curves.get(self.against or "")
-        if not reference:
-            return {}
-        places, losses, _ = zip(*reference, strict=True)
-
-        def change(at: float, loss: float) -> float:
-            other = float(np.interp(at, places, losses))
-            return 100 * (loss - other) / other if self.scale == "log" else loss - other
-
-        return {
-            run: [
-                (at, change(at, loss), None)
-                for at, loss, _ in points
-                if places[0] <= at <= places[-1]
-            ]
-            for run, points in curves.items()
-        }
+        return [row for row in (training, heldout) if row]
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         if not self.training:
             yield from without_heldout_text(experiment, key)
-        for option, run in (("against", self.against), ("reference", self.reference)):
-            if run is not None and run not in self.runs:
-                yield unknown(f"{key}.{option}", run, self.runs, "run of the figure")
+        if self.reference is not None and self.reference not in self.runs:
+            yield unknown(f"{key}.reference", self.reference, self.runs, "run of the figure")
         for named in self.runs if self.training else ():
             if not experiment.index.run(named).trains:
                 yield (
@@ -271,7 +228,7 @@ def smooth(values: Sequence[float]) -> list[float]:
     return (sums / gaussian_filter1d(np.ones(len(values)), sigma, **near)).tolist()
 
 
-def scale_axes(axes: Axes, scale: str, first: float, *, signed: bool) -> None:
+def scale_axes(axes: Axes, scale: str, first: float) -> None:
     """Make the axes of a panel logarithmic as ``scale`` says; 0 stands left of the ``first`` place,
     and the label says which vertical axis is.
     """
@@ -283,7 +240,7 @@ def scale_axes(axes: Axes, scale: str, first: float, *, signed: bool) -> None:
         axes.xaxis.set_major_formatter("{x:.3g}")
     low, high = axes.dataLim.intervaly
     wide = scale == "log" or (scale == "auto" and high >= OUTLYING * low)
-    if wide and low > 0 and not signed:
+    if wide and low > 0:
         axes.set_yscale("log")
         low, high = axes.get_ylim()
         axes.yaxis.set_major_locator(LogLocator(subs=FINE if high < WIDE * low else COARSE))
@@ -317,17 +274,13 @@ class AverageScoreFigure(FigureOptions):
     def _one_choice(self) -> AverageScoreFigure:
         return exactly_one(self, ("language", "named"))
 
-    @property
-    def rank(self) -> int:
-        return 1
-
     def tasks(self, experiment: Experiment) -> list[str]:
         return self.named or choices_in(experiment, self.language or "")
 
-    def steps(self, results: Results, run: Run) -> list[int]:
+    def steps(self, index: RunIndex, run: Run) -> list[int]:
         """Return the checkpoints of a run at which all of the tasks are scored."""
-        evaluation = results.experiment.evaluation
-        tasks = set(self.tasks(results.experiment))
+        evaluation = index.experiment.evaluation
+        tasks = set(self.tasks(index.experiment))
         sections = (evaluation.multiple_choice, evaluation.generation)
         scored = [set(run.select(each.steps)) for each in sections if tasks & each.tasks.keys()]
         return sorted(set.intersection(*scored)) if scored else []
@@ -351,13 +304,13 @@ class AverageScoreFigure(FigureOptions):
             points: list[Point] = []
             errors, printed = [], []
             for step in run.steps:
-                cell = self.average(results, run, step)
+                cell = self.value(step).cell(results, run)
                 if cell.value is not None:
                     wide = cell.deviation and cell.scale * cell.deviation
                     points.append((step + shift, cell.scale * cell.value, wide))
                     errors.append(cell.scale * (cell.stderr or 0))
                 if paper := cell.compared():
-                    printed.append((step, 100 * paper))
+                    printed.append((step, cell.scale * paper))
             if points and not run.made:
                 ends.append(draw_level(axes, points[0][1], name, line))
             elif points:
@@ -385,20 +338,13 @@ class AverageScoreFigure(FigureOptions):
         label_ends(axes, ends)
         return figure
 
-    def average(self, results: Results, run: Run, step: int) -> Cell:
-        if self.language is not None:
-            return TaskScore.average(self.language, step).cell(results, run)
-        return Average(named=self.named, step=step).cell(results, run)
+    def value(self, step: int) -> Average:
+        return Average(language=self.language, named=self.named, step=step)
 
-    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        if self.language is not None:
-            yield from unspoken(experiment, key, self.group, self.language)
-            return
-        known = group_tasks(experiment, self.group)
-        yield from unknowns(f"{key}.named", self.named or (), known, "task of the group")
-
-    def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        return of_group(self.group, self.tasks(experiment))
+    def places(self, index: RunIndex) -> Iterator[Place]:
+        for run in index.group(self.group):
+            for step in self.steps(index, run):
+                yield Place(self.value(step), run)
 
 
 def draw_chance(axes: Axes, guesses: Sequence[float | None]) -> list[Label]:

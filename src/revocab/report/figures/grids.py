@@ -8,13 +8,14 @@ from statistics import fmean
 from typing import Any, ClassVar, Literal
 
 from revocab.closed import GroupId
-from revocab.report.annotations import Axes, Experiment, Figure, Layout
+from revocab.report.annotations import Axes, Figure
 from revocab.report.drawing import Palette, nothing_yet
-from revocab.report.kind import FigureOptions, manifest
+from revocab.report.kind import FigureOptions, Place
 from revocab.report.names import method_label
-from revocab.report.references import no_new_rows
 from revocab.report.results import Results
+from revocab.report.runs import RunIndex
 from revocab.report.tables.sweep import SweepOptions
+from revocab.report.values import HelperSimilarity
 
 #: Below this lightness a colour is dark, so that what stands on it is white.
 DARK = 0.5
@@ -66,11 +67,11 @@ class SimilarityFigure(FigureOptions):
                     by_pair.setdefault(pair, []).append(row["similarity"])
         return {pair: fmean(cosines) for pair, cosines in by_pair.items()}
 
-    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        return no_new_rows(experiment, key, self.group)
-
-    def needs(self, layout: Layout) -> list[str]:
-        return [manifest(layout.paths.similarity(self.group))]
+    def places(self, index: RunIndex) -> Iterator[Place]:
+        target = index.experiment.runs[self.group].target
+        for run in index.group(self.group, evaluated=False):
+            if run.learns_rows_of(target):
+                yield Place(HelperSimilarity(step="last"), run)
 
 
 class SweepFigure(SweepOptions, FigureOptions):

@@ -8,13 +8,14 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from revocab.closed import checked
+from pydantic import Field
+
+from revocab.closed import Closed, Job, checked
 from revocab.errors import RevocabError, all_of
 from revocab.evaluation.metrics import COMET, COMET_APART, NO_COMET
 from revocab.io import number, read_csv, read_json, read_jsonl
 from revocab.marker import Marked
 from revocab.report.annotations import Experiment, Run
-from revocab.report.inputs import ResultsFolder
 from revocab.report.published import PaperValues, read_published, score_place
 from revocab.report.results.scores import (
     HELPER_SIMILARITY,
@@ -30,6 +31,22 @@ from revocab.training.records import HELDOUT, MEASURED
 BY_CORPUS, PARALLEL = "fertility/fertility.csv", "fertility/parallel.csv"
 #: Of a folder that is read by way of its manifest: what tables and figures are made of.
 TABLES = (".csv", ".jsonl", "timing.json")
+
+
+class ResultsFolder(Closed):
+    """Finished results."""
+
+    results: Path = Field(description="results folder to read")
+    experiment: Path | None = Field(
+        default=None, description="default: experiment.json in the results folder"
+    )
+
+
+class ExperimentJob(Job):
+    """An experiment with every default, and its runs."""
+
+    experiment: dict[str, Any]
+    runs: list[dict[str, Any]] = Field(default_factory=list)
 
 
 def read_experiment(path: Path) -> Experiment:
@@ -78,10 +95,6 @@ class Results(RunIndex):
     @property
     def name(self) -> str:
         return self.experiment.experiment
-
-    @property
-    def resources(self) -> Path:
-        return self.root.parent.parent / "resources" / self.name
 
     @cached_property
     def paper(self) -> PaperValues:
@@ -153,7 +166,7 @@ class Results(RunIndex):
     @cached_property
     def scores(self) -> Scores:
         path = self.root / "scores.parquet"
-        return Scores.read(path) if path.is_file() else Scores([], {})
+        return Scores.read(path) if path.is_file() else Scores([])
 
     @cached_property
     def other_items(self) -> dict[str, tuple[int, int]]:
@@ -171,10 +184,6 @@ class Results(RunIndex):
             for path in files
             for row in read_csv(path)
         ]  # fmt: skip
-
-    def heldout_languages(self) -> list[str]:
-        corpora, used = self.experiment.corpora, self.experiment.evaluation.heldout
-        return list(dict.fromkeys(corpora[corpus].language for corpus in used))
 
     def heldout(self, run: Run) -> tuple[list[Record], str]:
         """Return held-out losses of a run (of its first replicate), and the file they stand in.

@@ -6,21 +6,19 @@ losses are nats per token and bits per byte. ``paper_value`` is in the unit of `
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from revocab.errors import RevocabError, refuse
 from revocab.evaluation.generation.kind import metrics
 from revocab.evaluation.metrics import UNKNOWN
-from revocab.evaluation.multiple_choice.families import choice_metrics, metrics_of_families
+from revocab.evaluation.multiple_choice.families import choice_metrics
 from revocab.io import atomic, number, read_parquet, write_csv
 from revocab.output import check_files
 from revocab.report.annotations import Experiment, Results, Run
-from revocab.report.runs import group_tasks, task_languages
+from revocab.report.runs import group_tasks
 
 COLUMNS = (
     "experiment", "run", "source", "method", "step", "task", "language", "metric", "value",
@@ -49,31 +47,27 @@ def shown_scale(metric: str) -> float:
 
 
 class Scores:
-    """The long table of scores, and which metric stands for each family in it."""
+    """The long table of scores."""
 
-    def __init__(self, rows: list[Record], metrics: dict[str, str]):
+    def __init__(self, rows: list[Record]):
         self.rows = rows
-        self.metrics = metrics
         self._by_key = {(r["run"], r["step"], r["task"], r["metric"]): r for r in rows}
         self._reported = {(row["task"], row["metric"]) for row in rows}
 
     @classmethod
     def read(cls, path: Path) -> Scores:
-        table = read_parquet(path, COLUMNS)
-        stored = (table.schema.metadata or {}).get(b"revocab", b"{}")
-        return cls(table.to_pylist(), json.loads(stored).get("metric_of_family", {}))
+        return cls(read_parquet(path, COLUMNS).to_pylist())
 
     def get(self, run: str, step: int, task: str, metric: str) -> Record | None:
         return self._by_key.get((run, step, task, metric))
 
     def choice(self, run: str, step: int, task: str, family: str) -> Record | None:
         """Return a multiple-choice row in its family's metric, or in one that its task reports."""
-        metrics = choice_metrics(family, self.metrics)
-        rows = (self.get(run, step, task, metric) for metric in metrics)
+        rows = (self.get(run, step, task, metric) for metric in choice_metrics(family))
         return next(filter(None, rows), None)
 
     def shown_metric(self, task: str, family: str) -> str:
-        known = choice_metrics(family, self.metrics)
+        known = choice_metrics(family)
         return next((name for name in known if (task, name) in self._reported), known[0])
 
 
@@ -155,28 +149,6 @@ def task_rows(
         yield {**score, "provenance": where}
 
 
-def average_rows(
-    results: Results, run: Run, rows: Sequence[Record], metrics: Mapping[str, str]
-) -> Iterator[Record]:
-    """Yield the mean over all multiple-choice tasks of each language, where all are scored."""
-    scores = Scores([{**row, "run": run.id} for row in rows], dict(metrics))
-    tasks = results.experiment.evaluation.multiple_choice.tasks
-    languages, steps = {task.language for task in tasks.values()}, {row["step"] for row in rows}
-    for language, step in product(sorted(languages), sorted(steps)):
-        choices = [
-            scores.choice(run.id, step, task, results.family(task))
-            for task in results.choice_tasks(language)
-        ]
-        scored = [row for row in choices if row is not None]
-        mean = mean_score([(row["value"], row["stderr"]) for row in scored])
-        if mean is None or len(scored) < len(choices):
-            continue
-        score = dict(zip(("value", "stderr"), mean, strict=True))
-        score |= {key: scored[0][key] for key in ("shots", "limit", "provenance")}
-        where = {"step": step, "task": average_task(language), "language": language}
-        yield {**where, "metric": AVERAGE, **score}
-
-
 def other_rows(results: Results, run: Run) -> Iterator[Record]:
     """Yield a run's held-out losses, and its similarity to the helper and to others."""
     losses, path = results.heldout(run)
@@ -192,18 +164,16 @@ def other_rows(results: Results, run: Run) -> Iterator[Record]:
             yield {**where, **score, "value": row["similarity"]}
 
 
-def collect(results: Results, metrics: Mapping[str, str] | None = None) -> list[Record]:
+def collect(results: Results) -> list[Record]:
     """Return every score of every run, runs in the experiment's order.
 
-    ``metrics`` overrides the metrics of ``evaluation/multiple_choice/families.yaml`` for the
-    averages. Published values of other items than those scored here are left out.
+    Published values of other items than those scored here are left out.
     """
     rows: list[Record] = []
     for run in results.runs:
         scores: list[Record] = []
         if run.evaluate:
             scores += task_rows(results, run, "multiple_choice")
-            scores += average_rows(results, run, scores, metrics or {})
             scores += task_rows(results, run, "generation")
         scores += other_rows(results, run)
         source = {"run": run.id, "source": run.source, "method": run.method}
@@ -211,26 +181,15 @@ def collect(results: Results, metrics: Mapping[str, str] | None = None) -> list[
             paper = results.printed(run, row["step"], row["task"], row["metric"])
             whose = {"experiment": results.name, **source, "paper_value": paper}
             rows.append({**dict.fromkeys(COLUMNS), **whose, **row})
-    languages = task_languages(results.experiment)
     others = other_items(results.experiment, rows)
-    means = {average_task(language) for task in others for language in languages[task]}
     for row in rows:
-        if row["task"] in {*others, *means}:
+        if row["task"] in others:
             row["paper_value"] = None
     return rows
 
 
-def collect_scores(
-    root: str | Path,
-    out: str | Path,
-    experiment: str | Path | None = None,
-    metrics: Mapping[str, str] | None = None,
-) -> None:
-    """Write the long table as Parquet and, beside it, as CSV.
-
-    The metric of each family is stored in the Parquet schema, so that tables and figures cannot
-    choose another.
-    """
+def collect_scores(root: str | Path, out: str | Path, experiment: str | Path | None = None) -> None:
+    """Write the long table as Parquet and, beside it, as CSV."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -238,13 +197,9 @@ def collect_scores(
 
     results, out = Results(root, experiment), Path(out)
     check_files(out, out.with_suffix(".csv"), inputs=[results.experiment_file])
-    rows = collect(results, metrics)
-    chosen = {"metric_of_family": metrics_of_families(metrics)}
+    rows = collect(results)
     types = {**dict.fromkeys(INTEGERS, pa.int64()), **dict.fromkeys(REALS, pa.float64())}
-    schema = pa.schema(
-        [(name, types.get(name, pa.string())) for name in COLUMNS],
-        metadata={"revocab": json.dumps(chosen, sort_keys=True)},
-    )
+    schema = pa.schema([(name, types.get(name, pa.string())) for name in COLUMNS])
     write_csv(out.with_suffix(".csv"), COLUMNS, rows)
     with atomic(out) as temporary:
         pq.write_table(pa.Table.from_pylist(rows, schema=schema), temporary)

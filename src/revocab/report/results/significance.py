@@ -106,7 +106,7 @@ def choice_items(results: Results, run: Run, step: int) -> ItemsOf:
     tasks = results.experiment.evaluation.multiple_choice.tasks
     by_task: ItemsOf = {}
     for task in tasks:
-        metrics = choice_metrics(results.family(task), results.scores.metrics)
+        metrics = choice_metrics(results.family(task))
         if metric := next((name for name in metrics if (task, name) in stored), None):
             by_task[task, metric] = stored[task, metric]
     for language in sorted({task.language for task in tasks.values()}):
@@ -127,26 +127,6 @@ def generation_items(results: Results, run: Run, step: int) -> ItemsOf:
         if row["step"] == step and row["metric"] in results.comet_metrics:
             found[row["task"], row["metric"]] = resampling.mean_items(row["values"])
     return found
-
-
-def paired_generation_items(results: Results, *sides: tuple[Run, int]) -> tuple[ItemsOf, ItemsOf]:
-    """Return the items of every generative task and metric of two runs at a step, to be compared.
-
-    Of replicates they are means over the seeds that are paired.
-    """
-    first, second = (
-        System(run, [(of, generation_items(results, of, step)) for of in results.replicates(run)])
-        for run, step in sides
-    )
-    means: list[ItemsOf] = [
-        {
-            key: resampling.mean_of_seeds(tuple(items[key] for items in side))
-            for key in side[0]
-            if all(key in items for items in side)
-        }
-        for side in zip(*pairs_of(first, second), strict=True)
-    ]
-    return (means[0], means[1]) if means else ({}, {})
 
 
 def compare_group(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import ClassVar, Literal
+from collections.abc import Iterator
+from typing import Literal
 
 from pydantic import Field, model_validator
 
@@ -37,15 +37,6 @@ WORDS = ("says", "place", "at_least", "at_most")
 
 class PaperClaim(Closed):
     """A statement: its words, where it stands, a measure, and the bounds between which it holds."""
-
-    renamed: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(
-            ("fertility_fall", "score_gain", "similarity_gain", "text_gain", "value_fall"),
-            "gain: {value: {…}, runs: [ID, …], over: [ID, …]}; its bounds are in points",
-        ),
-        "row_gain": "cell_gain: {table: …, rows: […], columns: […], over_rows: […]}",
-        "cell_mean": "mean: {tables: […], column: …, weights: {…}}; its bounds are in points",
-    }
 
     #: The statement.
     says: OneLine

@@ -8,67 +8,42 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from revocab.closed import GenerationTaskId, GroupId, Id, OneLine, TaskLanguage, unknown
+from revocab.closed import GenerationTaskId, GroupId, OneLine, TaskLanguage
 from revocab.evaluation.generation.kind import generation_kinds
 from revocab.evaluation.metrics import COMET
 from revocab.evaluation.multiple_choice.families import family_label
-from revocab.report.annotations import Experiment, Layout, Run
-from revocab.report.kind import Place, manifest
+from revocab.report.annotations import Run
+from revocab.report.kind import Place
 from revocab.report.names import method_label, metric_label
 from revocab.report.pivot import Column, GroupTable, Pivot, PivotRow, PivotTable
-from revocab.report.references import (
-    no_generated_text,
-    no_new_rows,
-    unspoken,
-    without_families,
-    wrong_metrics,
-)
 from revocab.report.results import Results
 from revocab.report.runs import RunIndex, group_tasks
 from revocab.report.table import Cell
-from revocab.report.values import (
-    Average,
-    HelperSimilarity,
-    TaskScore,
-)
+from revocab.report.values import Average, HelperSimilarity, TaskScore
 
 
 class AverageAccuracy(Average):
-    """The mean of a row's accuracies, as fractions, and the average that the paper prints."""
+    """The mean of a row's accuracies, as fractions."""
 
     unit: ClassVar[float] = 100
 
-    #: Language of the printed average.
-    printed: str
-
     def of_training(self, results: Results, run: Run) -> Cell:
-        average = TaskScore.average(self.printed, self.step).of_training(results, run)
-        mean = super().of_training(results, run)
-        return replace(mean, stderr=None, published=average.published)
+        return replace(super().of_training(results, run), stderr=None)
 
 
 class MultipleChoiceTable(GroupTable):
-    """Scores of one group in one language at chosen steps; families in ``columns`` order."""
+    """Scores of one group in one language at chosen steps."""
 
     kind: Literal["multiple_choice"]
     language: TaskLanguage
-    #: Families of tasks; none: all.
-    columns: list[Id] | None = None
 
     def columns_of(self, index: RunIndex) -> list[Column]:
-        tasks = index.choice_tasks(self.language, self.columns)
-        if not tasks:
-            return []
+        tasks = index.choice_tasks(self.language)
         labels = column_labels(index, tasks)
         scores = [
             Column(label, TaskScore(task=task)) for label, task in zip(labels, tasks, strict=True)
         ]
-        return [*scores, Column("AVG", AverageAccuracy(named=tasks, printed=self.language))]
-
-    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        yield from without_families(experiment, f"{key}.columns", self.language, self.columns)
-        silent = list(unspoken(experiment, key, self.group, self.language))
-        yield from silent or super().problems(experiment, key)
+        return [*scores, Column("AVG", AverageAccuracy(language=self.language))]
 
 
 def column_labels(index: RunIndex, tasks: Sequence[str]) -> list[str]:
@@ -91,26 +66,15 @@ class GenerationTable(GroupTable):
     def columns_of(self, index: RunIndex) -> list[Column]:
         """Return every generation task's metrics; COMET's has a column if empty, too."""
         return [
-            Column(metric_label(metric), TaskScore(task=task, metric=metric), label)
+            Column(
+                metric_label(metric),
+                TaskScore(task=task, metric=metric),
+                label,
+                f"metrics.{task}" if task in self.metrics else "",
+            )
             for task, label, metrics in task_metrics(index, self.group, [COMET])
             for metric in self.metrics.get(task) or metrics
         ]
-
-    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        yield from no_generated_text(experiment, key, self.group)
-        tasks, shown = experiment.evaluation.generation.tasks, group_tasks(experiment, self.group)
-        for task in self.metrics:
-            where = f"{key}.metrics.{task}"
-            if task not in shown:
-                yield unknown(where, task, tasks.keys() & shown, "task in its languages")
-            yield from wrong_metrics(experiment, where, task, self.metrics[task])
-        for problem in super().problems(experiment, key):
-            if not problem.startswith(f"{key}.metric:"):  # said above, or of the task itself
-                yield problem
-
-    def may_be_empty(self, results: Results) -> bool:
-        """COMET's column is there without its model, too."""
-        return True
 
 
 def task_metrics(
@@ -135,10 +99,6 @@ class SimilarityTable(PivotTable):
     #: Columns, two each.
     groups: list[GroupId]
 
-    def may_be_empty(self, results: Results) -> bool:
-        """Runs without a helper have none; :meth:`gaps` knows the others."""
-        return True
-
     def pivot(self, index: RunIndex) -> Pivot:
         groups = index.experiment.runs
         by_name: dict[str, dict[str, Run]] = {}
@@ -162,20 +122,6 @@ class SimilarityTable(PivotTable):
             ]
             rows.append(PivotRow(method_label(next(iter(named.values()))), places))
         return Pivot(header, rows, over)
-
-    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        return no_new_rows(experiment, key, *self.groups)
-
-    def needs(self, layout: Layout) -> list[str]:
-        return [manifest(layout.paths.similarity(group)) for group in self.groups]
-
-    def gaps(self, results: Results) -> Iterator[str]:
-        for run in results.runs:
-            group = results.experiment.runs[run.group]
-            compared = run.group in self.groups and run.evaluate and group.helper
-            for step in (0, run.steps[-1]) if compared and run.learns_rows_of(group.target) else ():
-                if HelperSimilarity(step=step).of_training(results, run).value is None:
-                    yield f"similarity: {run.id} has none at step {step}; measure it"
 
 
 TABLE = (MultipleChoiceTable, GenerationTable, SimilarityTable)

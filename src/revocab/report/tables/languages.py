@@ -11,17 +11,15 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from revocab.closed import Closed, Id, OneLine, ShownRunId, Step, unknown
-from revocab.evaluation.metrics import COMET_METRICS
 from revocab.languages import language_label
 from revocab.limits import Count
 from revocab.report.annotations import Experiment
-from revocab.report.cells import average_cells
 from revocab.report.kind import Place
 from revocab.report.pivot import Pivot, PivotRow, PivotTable, with_headings
 from revocab.report.references import unknowns, without_heldout_text
 from revocab.report.results import Results
 from revocab.report.runs import RunIndex, choices_in, task_languages
-from revocab.report.table import MISSING, Cell, Table, text
+from revocab.report.table import MISSING, Cell, Table, average_cells, text
 from revocab.report.values import Average, HeldoutLoss, RunValue
 
 #: Kind of the generative tasks that translate.
@@ -188,12 +186,6 @@ class ModelsByLanguageTable(PivotTable):
                 change.digits = cell.digits
         return change
 
-    def may_be_empty(self, results: Results) -> bool:
-        """Return whether all of it is of a metric whose model the experiment does not name."""
-        metrics = set(self.metrics_shown(results.experiment).values())
-        unmeasured = {metric.name for metric in COMET_METRICS.values()} - {*results.comet_metrics}
-        return bool(metrics) and not metrics - unmeasured
-
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         known = {*self.languages, *(corpus.language for corpus in experiment.corpora.values())}
         known |= {language for used in task_languages(experiment).values() for language in used}
@@ -205,13 +197,7 @@ class ModelsByLanguageTable(PivotTable):
             yield from without_heldout_text(experiment, key, self.languages)
         for language in self.languages:
             if self.value(experiment, language) is None:
-                if self.into or self.out_of:
-                    way = f"into {self.into!r}" if self.into else f"out of {self.out_of!r}"
-                    wanted = f"translation {way}{' with taught_by' if self.taught else ''}"
-                else:
-                    family = f" of family {self.family!r}" if self.family else ""
-                    wanted = f"multiple-choice task{family}"
-                yield f"{key}.blocks: language {language!r} has no {wanted}; add one"
+                yield f"{key}.blocks: language {language!r} has no task of this table; add one"
         yield from super().problems(experiment, key)
 
 

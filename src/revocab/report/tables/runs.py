@@ -1,10 +1,10 @@
-"""Numbers of chosen runs: any columns, held-out losses by step, averages of lists of tasks."""
+"""Numbers of chosen runs: any columns, and held-out losses by step."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from statistics import fmean
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
@@ -15,8 +15,6 @@ from revocab.closed import (
     OneLine,
     ShownRunId,
     Step,
-    TaskId,
-    TokenizerId,
 )
 from revocab.languages import language_label
 from revocab.report.annotations import Experiment
@@ -26,7 +24,15 @@ from revocab.report.references import unknowns, without_heldout_text
 from revocab.report.results import Results
 from revocab.report.runs import RunIndex, text_languages
 from revocab.report.table import OTHERWISE, RECOMPUTED
-from revocab.report.values import Average, HeldoutLoss, OneValue, RunValue, unit
+from revocab.report.values import HeldoutLoss, OneValue, RunValue
+
+
+class Recomputed(Closed):
+    """Columns whose published values are means over more tasks than are scored here."""
+
+    columns: list[OneLine] = Field(min_length=1, description="headers of such columns")
+    #: The table of runs that has the published values of single tasks.
+    table: Id
 
 
 class RunsTable(ValueTable):
@@ -37,6 +43,10 @@ class RunsTable(ValueTable):
     steps: dict[ShownRunId, Step] = Field(
         default_factory=dict,
         description="checkpoints of runs that are not shown at the step of the columns",
+    )
+    recomputed: Recomputed | None = Field(
+        default=None,
+        description="columns whose published means are computed anew over the tasks scored here",
     )
 
     @model_validator(mode="after")
@@ -58,8 +68,44 @@ class RunsTable(ValueTable):
             return value
         return value.model_copy(update={"step": self.steps[run]})
 
+    @property
+    def means(self) -> dict[str, list[str]]:
+        """Return the tasks of columns that are means of named ones."""
+        averages = {column.header: column.average for column in self.columns}
+        return {name: mean.named for name, mean in averages.items() if mean and mean.named}
+
+    def published(self, results: Results, identifier: str) -> list[PublishedCell]:
+        """Return the published values, those of recomputed columns as means over the tasks here.
+
+        A mean that lacks a task's published value stays as it is printed, and is not compared.
+        """
+        cells = super().published(results, identifier)
+        if self.recomputed is None:
+            return cells
+        source = results.experiment.tables[self.recomputed.table]
+        assert isinstance(source, RunsTable)  # else `problems` refuses it
+        single = {tasks[0]: name for name, tasks in source.means.items() if len(tasks) == 1}
+        printed = {cell.place: cell.value for cell in results.paper.cells(self.recomputed.table)}
+
+        def over_shared(cell: PublishedCell) -> PublishedCell:
+            columns = [single.get(task, "") for task in self.means[cell.column]]
+            values = [printed.get((cell.block, cell.row, column)) for column in columns]
+            known = [value for value in values if value is not None]
+            if len(known) < len(values):
+                return cell.model_copy(update={"mark": OTHERWISE})
+            return cell.model_copy(update={"value": fmean(known), "mark": RECOMPUTED})
+
+        chosen = self.recomputed.columns
+        return [over_shared(cell) if cell.column in chosen else cell for cell in cells]
+
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         yield from unknowns(f"{key}.steps", self.steps, self.runs, "run of the table")
+        if self.recomputed is not None:
+            tables = experiment.tables.items()
+            known = [name for name, table in tables if isinstance(table, RunsTable)]
+            place, named = f"{key}.recomputed", [self.recomputed.table]
+            yield from unknowns(f"{place}.table", named, known, "table of kind runs")
+            yield from unknowns(f"{place}.columns", self.recomputed.columns, self.means, "mean")
         yield from super().problems(experiment, key)
 
 
@@ -72,21 +118,17 @@ class HeldoutTable(ValueTable):
     )
     #: Columns.
     steps: list[Step] = Field(default=["first", "last"], min_length=1)
-    reference: TokenizerId | None = Field(
-        default=None, description="tokenizer in whose tokens losses are shown next to bits per byte"
-    )
 
     def columns_of(self, index: RunIndex) -> list[Column]:
-        references = [None, self.reference] if self.reference else [None]
-        columns: list[Column] = []
-        for language in self.languages or text_languages(index.experiment):
-            label = language_label(language)
-            for reference in references:
-                for step in self.steps:
-                    at = f"{step} steps" if isinstance(step, int) else f"{step} checkpoint"
-                    value = HeldoutLoss(language=language, step=step, reference=reference)
-                    columns.append(Column(at, value, f"{label}, {unit(reference)}"))
-        return columns
+        return [
+            Column(
+                f"{step} steps" if isinstance(step, int) else f"{step} checkpoint",
+                HeldoutLoss(language=language, step=step),
+                f"{language_label(language)}, bits per byte",
+            )
+            for language in self.languages or text_languages(index.experiment)
+            for step in self.steps
+        ]
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         yield from without_heldout_text(experiment, key)
@@ -94,90 +136,4 @@ class HeldoutTable(ValueTable):
             yield problem.replace(f"{key}.step:", f"{key}.steps:")
 
 
-class Recomputed(Closed):
-    """Columns whose published values are means over more tasks than are scored here."""
-
-    columns: list[OneLine] = Field(min_length=1, description="headers of such columns")
-    #: The table of kind categories that has the published values of single tasks.
-    table: Id
-
-
-class CategoriesTable(ValueTable):
-    """Averages by category, every task counting alike, and the mean over all their tasks."""
-
-    kind: Literal["categories"]
-    #: Checkpoint that is shown.
-    step: Step = "last"
-    metrics: dict[Id, OneLine] = Field(
-        default_factory=dict,
-        description="metrics of generation tasks, instead of their kind's first",
-    )
-    #: Columns: the tasks of which each is the mean.
-    categories: dict[OneLine, Annotated[list[TaskId], Field(min_length=1)]] = Field(min_length=1)
-    overall: OneLine | None = Field(
-        default=None, description="header of a column over all their tasks; default: no such column"
-    )
-    recomputed: Recomputed | None = Field(
-        default=None,
-        description="columns whose published means are computed anew over the tasks scored here",
-    )
-
-    @model_validator(mode="after")
-    def _headers_differ(self) -> CategoriesTable:
-        if self.overall in self.categories:
-            raise ValueError(f"overall: {self.overall!r} is a category, too; choose another header")
-        return self
-
-    @property
-    def tasks(self) -> list[str]:
-        return list(dict.fromkeys(task for tasks in self.categories.values() for task in tasks))
-
-    @property
-    def tasks_of_columns(self) -> dict[str, list[str]]:
-        return {**self.categories, **({self.overall: self.tasks} if self.overall else {})}
-
-    def columns_of(self, index: RunIndex) -> list[Column]:
-        return [
-            Column(name, Average(named=tasks, step=self.step, metrics=self.metrics))
-            for name, tasks in self.tasks_of_columns.items()
-        ]
-
-    def published(self, results: Results, identifier: str) -> list[PublishedCell]:
-        """Return the published values, those of recomputed columns as means over the tasks here.
-
-        A mean that lacks a task's published value stays as it is printed, and is not compared.
-        """
-        cells = super().published(results, identifier)
-        if self.recomputed is None:
-            return cells
-        source = results.experiment.tables[self.recomputed.table]
-        assert isinstance(source, CategoriesTable)  # else `problems` refuses it
-        single = {tasks[0]: name for name, tasks in source.categories.items() if len(tasks) == 1}
-        printed = {cell.place: cell.value for cell in results.paper.cells(self.recomputed.table)}
-
-        def over_shared(cell: PublishedCell) -> PublishedCell:
-            columns = [single.get(task, "") for task in self.tasks_of_columns[cell.column]]
-            values = [printed.get((cell.block, cell.row, column)) for column in columns]
-            known = [value for value in values if value is not None]
-            if len(known) < len(values):
-                return cell.model_copy(update={"mark": OTHERWISE})
-            return cell.model_copy(update={"value": fmean(known), "mark": RECOMPUTED})
-
-        chosen = self.recomputed.columns
-        return [over_shared(cell) if cell.column in chosen else cell for cell in cells]
-
-    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        if self.recomputed is not None:
-            known = [
-                name
-                for name, table in experiment.tables.items()
-                if isinstance(table, CategoriesTable)
-            ]
-            place, named = f"{key}.recomputed", [self.recomputed.table]
-            yield from unknowns(f"{place}.table", named, known, "table of kind categories")
-            columns = self.recomputed.columns
-            yield from unknowns(f"{place}.columns", columns, self.tasks_of_columns, "column")
-        yield from super().problems(experiment, key)
-
-
-TABLE = (RunsTable, HeldoutTable, CategoriesTable)
+TABLE = (RunsTable, HeldoutTable)

@@ -10,14 +10,15 @@ from pydantic import Field
 from revocab.closed import GroupId, Id, Step, TaskLanguage, unknown
 from revocab.evaluation.over_seeds import SIGNIFICANT
 from revocab.report.annotations import Experiment, Layout
-from revocab.report.kind import TableOptions
+from revocab.report.kind import Place, TableOptions
 from revocab.report.names import method_label, metric_label
-from revocab.report.references import no_generated_text, of_group, unspoken, wrong_steps
+from revocab.report.references import wrong_steps
 from revocab.report.results import Record, Results
 from revocab.report.results.scores import AVERAGE, average_task
-from revocab.report.runs import choices_in
+from revocab.report.runs import RunIndex, choices_in, group_tasks
 from revocab.report.table import MISSING, Cell, Row, Table, text
 from revocab.report.tables.groups import column_labels, task_metrics
+from revocab.report.values import TaskScore
 
 
 class SignificanceTable(TableOptions):
@@ -88,10 +89,7 @@ class SignificanceTable(TableOptions):
         names = [run.name for run in experiment.index.group(self.group) if run.base or run.made]
         if self.against and self.against not in names:
             yield unknown(f"{key}.against", self.against, names, "scored run of the group")
-        if self.language is None:
-            yield from no_generated_text(experiment, key, self.group)
-        else:
-            yield from unspoken(experiment, key, self.group, self.language)
+        yield from super().problems(experiment, key)
 
     @staticmethod
     def texts(experiment: Experiment) -> list[str]:
@@ -99,10 +97,14 @@ class SignificanceTable(TableOptions):
         tasks = experiment.evaluation.generation.tasks
         return [name for name, task in tasks.items() if task.taught_by is None]
 
-    def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
+    def places(self, index: RunIndex) -> Iterator[Place]:
+        experiment = index.experiment
+        tasks = choices_in(experiment, self.language) if self.language else self.texts(experiment)
         if self.language is None:
-            return of_group(self.group, self.texts(experiment))
-        return of_group(self.group, choices_in(experiment, self.language))
+            tasks = [task for task in tasks if task in group_tasks(experiment, self.group)]
+        for run in index.group(self.group):
+            for task in tasks if run.select([self.step]) else ():
+                yield Place(TaskScore(task=task, step=self.step), run)
 
     def needs(self, layout: Layout) -> list[str]:
         return [layout.paths.significance(self.group)]

@@ -25,9 +25,6 @@ class SweepOptions(PivotOptions):
     rows: Id = Field(description="axis")
     columns: Id = Field(description="axis")
     value: OneValue
-    where: dict[Id, Id] = Field(
-        default_factory=dict, description="values of other axes: runs that have others are left out"
-    )
 
     def pivot(self, index: RunIndex) -> Pivot:
         """Return the value at every place; a dash where no run stands."""
@@ -54,22 +51,18 @@ class SweepOptions(PivotOptions):
         ]
         if self.rows == self.columns:
             wrong.append(f"{key}.columns: {self.columns!r} is the axis of the rows; name another")
-        for axis, value in self.where.items():
-            known = {run.axes[axis] for run in runs if axis in run.axes}
-            if value not in known:
-                wrong.append(unknown(f"{key}.where.{axis}", value, known, "value of this axis"))
         yield from wrong
         if wrong:
             return
         chosen = self.runs_on_axes(experiment.index)
         if not chosen:
-            yield f"{key}: no run is on both axes and at 'where'; change where"
+            yield f"{key}: no run is on both axes; name others"
         taken: Grid = {}
         for run, pair in chosen.items():
             if pair in taken:
                 yield (
                     f"{key}: runs {taken[pair].id!r} and {run.id!r} stand at the same place "
-                    f"({', '.join(pair)}); choose with where (their axes: {', '.join(run.axes)})"
+                    f"({', '.join(pair)}; their axes: {', '.join(run.axes)}); part them by group"
                 )
             taken[pair] = run
         yield from super().problems(experiment, key)
@@ -80,7 +73,6 @@ class SweepOptions(PivotOptions):
             run: (run.axes[self.rows], run.axes[self.columns])
             for run in index.group(self.group, evaluated=False)
             if {self.rows, self.columns} <= run.axes.keys()
-            and all(run.axes.get(axis) == value for axis, value in self.where.items())
         }
 
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from revocab.closed import GenerationTaskId, ShownRunId
 from revocab.io import read_jsonl
 from revocab.limits import Count
-from revocab.report.annotations import Experiment, Layout, Run
+from revocab.report.annotations import Layout, Run
 from revocab.report.kind import Place, TableOptions
 from revocab.report.names import method_label
 from revocab.report.results import Results
@@ -104,15 +104,6 @@ class ExamplesTable(TableOptions):
             return {}
         return {row["id"]: row for row in read_jsonl(results.root / path)}
 
-    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        yield from super().problems(experiment, key)
-        limit = experiment.evaluation.generation.tasks[self.task].limit
-        if limit is not None and limit < self.number:
-            yield (
-                f"{key}.number: {self.number} queries, and {self.task} is limited to {limit}; "
-                f"give at most {limit}"
-            )
-
     def places(self, index: RunIndex) -> Iterator[Place]:
         return (Place(TaskScore(task=self.task), index.run(run)) for run in self.runs)
 
@@ -121,11 +112,6 @@ class ExamplesTable(TableOptions):
 
     def needs(self, layout: Layout) -> list[str]:
         return [layout.paths.prompts(self.task)]
-
-    def gaps(self, results: Results) -> Iterator[str]:
-        for run in map(results.run, self.runs):
-            if run.evaluate and not self.answers(results, run):
-                yield f"{run.id}: no stored answers to {self.task} at last; generate them"
 
 
 def shown(content: str) -> str:

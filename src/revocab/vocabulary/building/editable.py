@@ -5,7 +5,8 @@ derivation, a binary tree over characters. As long as every token of the tree an
 the same merges are performed: taking other merges away never puts one before them, and new merges
 come after all old ones. So a set of tokens that is closed under derivation stays reachable, and
 text whose tokens are all kept is encoded as before. Unigram has no such trees: a token's best path
-only gains when others go.
+only gains when others go. Nor has WordPiece, which takes the longest token that fits, again and
+again: of kept tokens alone, each still is the longest. It can only be trimmed.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class EditableVocabulary:
 
     base: PreTrainedTokenizerFast
     style: Style
-    model: Literal["BPE", "Unigram"]
+    model: Literal["BPE", "Unigram", "WordPiece"]
     #: ``tokenizer.json`` without tokens and merges.
     state: dict[str, Any]
     #: Every token, added tokens included.
@@ -69,15 +70,20 @@ class EditableVocabulary:
     unknown: str | None = None
 
     @classmethod
-    def read(cls, tokenizer: PreTrainedTokenizerFast, role: str = "base") -> EditableVocabulary:
-        """Read a tokenizer; raise :class:`RevocabError` for one that cannot be edited."""
+    def read(
+        cls, tokenizer: PreTrainedTokenizerFast, role: str = "base", *, trimming: bool = False
+    ) -> EditableVocabulary:
+        """Read a tokenizer; raise :class:`RevocabError` for one that cannot be edited.
+
+        ``trimming``: tokens are only taken away, as can be done with WordPiece, too.
+        """
         name = f"{role} {tokenizer.name_or_path or 'tokenizer'}"
         state = json.loads(tokenizer.backend_tokenizer.to_str())
         model = state["model"]["type"]
-        if model not in ("BPE", "Unigram"):
+        if model not in ("BPE", "Unigram", *(["WordPiece"] if trimming else [])):
             raise RevocabError(f"{name}: a {model} vocabulary cannot be changed; {ALLOWED}")
         marks = ("continuing_subword_prefix", "end_of_word_suffix")
-        marked = [mark for mark in marks if state["model"].get(mark)]
+        marked = [mark for mark in marks if model == "BPE" and state["model"].get(mark)]
         if marked:
             raise RevocabError(
                 f"{name}: a BPE vocabulary with {' and '.join(marked)} cannot be changed; {ALLOWED}"
@@ -93,11 +99,13 @@ class EditableVocabulary:
             # Added tokens are cut out of the text before; as pieces they only hold their ids.
             scores = {string: scores.get(string, lowest) for string in ids}
             return cls(tokenizer, style, model, state, ids, scores=scores, unknown=unknown)
+        unknown = state["model"].get("unk_token")
+        if model == "WordPiece":
+            return cls(tokenizer, style, model, state, ids, unknown=unknown)
         merges = tuple(
             tuple(merge if isinstance(merge, list) else merge.split(" ", 1))
             for merge in state["model"].pop("merges")
         )
-        unknown = state["model"].get("unk_token")
         return cls(tokenizer, style, model, state, ids, merges=merges, unknown=unknown)
 
     def __len__(self) -> int:
@@ -123,8 +131,18 @@ class EditableVocabulary:
         else:
             fixed |= {MARKER, *BYTE_TOKENS, *(lower.lower() for lower in BYTE_TOKENS)}
             if not self.state["model"].get("byte_fallback"):
-                fixed |= {token for token in self.ids if len(token) == 1}
+                fixed |= self.characters
         return frozenset(self.ids.keys() & {*fixed, self.unknown})
+
+    @property
+    def continues(self) -> str:
+        """Return what WordPiece puts before a token that does not begin a word."""
+        return self.state["model"].get("continuing_subword_prefix") or ""
+
+    @cached_property
+    def characters(self) -> frozenset[str]:
+        """Return the tokens of one character, at the beginning of a word or within."""
+        return frozenset(t for t in self.ids if len(t.removeprefix(self.continues)) == 1)
 
     @cached_property
     def missing_bytes(self) -> list[int]:
@@ -144,7 +162,7 @@ class EditableVocabulary:
         if self.style == "byte_level":
             data = from_byte_level(token)
             return token.encode() if data is None else data
-        return token.replace(MARKER, " ").encode()
+        return token.removeprefix(self.continues).replace(MARKER, " ").encode()
 
     def parents(self, token: str) -> Merge | None:
         """Return the two tokens whose merge gives ``token`` when its own text is encoded (BPE).
@@ -172,9 +190,7 @@ class EditableVocabulary:
         token that goes count for the two that it is made of, which spell it from then on.
         """
         worth = dict(counts)
-        made_of = (
-            {} if self.model == "Unigram" else {token: self.parents(token) for token in self.ids}
-        )
+        made_of = {} if self.model != "BPE" else {token: self.parents(token) for token in self.ids}
         needed = dict.fromkeys(self.ids, 0)
         for parents in made_of.values():
             for part in set(parents or ()):
@@ -242,6 +258,8 @@ class EditableVocabulary:
             # Added tokens stand in the model too: a loader numbers those that do not from its end.
             model["vocab"] = {token: self.ids[token] for token in ordered}
             model["merges"] = [list(merge) for merge in self.merges]
+        elif self.model == "WordPiece":
+            model["vocab"] = {token: self.ids[token] for token in ordered}
         else:
             model["unk_id"] = None if self.unknown is None else ordered.index(self.unknown)
             model["vocab"] = [[token, self.scores[token]] for token in ordered]

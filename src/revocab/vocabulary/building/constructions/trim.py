@@ -89,7 +89,7 @@ def build(inputs: BuildInputs, options: Any) -> Built:
     """Return the base's kept tokens in its order, renumbered from 0."""
     import numpy as np
 
-    base = EditableVocabulary.read(inputs.tokenizers["base"])
+    base = EditableVocabulary.read(inputs.tokenizers["base"], trimming=True)
     characters = check_spelling(base, options.allow_unknown, "allow_unknown: true")
     check_known(base, options.tokens, "option tokens")
     mixture = inputs.mixtures.get("corpora", [])
@@ -171,7 +171,7 @@ def check_spelling(vocabulary: EditableVocabulary, allowed: bool, flag: str) -> 
     are unknown, and so they stay.
     """
     missing = vocabulary.missing_bytes
-    characters = frozenset(token for token in vocabulary.ids if len(token) == 1) if missing else ()
+    characters = vocabulary.characters if missing else frozenset()
     if missing and not allowed:
         starts = [n for n in missing if n - 1 not in missing]
         ends = [n for n in missing if n + 1 not in missing]
@@ -185,7 +185,7 @@ def check_spelling(vocabulary: EditableVocabulary, allowed: bool, flag: str) -> 
             f" itself {becomes}, before and after trimming: add {flag}, which keeps the"
             f" {len(characters):,} tokens of one character, so that no others do"
         )
-    return frozenset(characters)
+    return characters
 
 
 def check_known(vocabulary: EditableVocabulary, tokens: Iterable[str], place: str) -> None:
@@ -302,7 +302,7 @@ class Trim:
         vocabulary, gone = self.vocabulary, {*self.dropped}
         added = {token["content"] for token in vocabulary.state["added_tokens"]}
         wholes: dict[bool, dict[str, str]] = {False: {}, True: {}}  # of parts, by what stays
-        for token in vocabulary.ids if vocabulary.model != "Unigram" else ():
+        for token in vocabulary.ids if vocabulary.model == "BPE" else ():
             for part in vocabulary.parents(token) or ():
                 wholes[token not in gone].setdefault(part, token)
         new_id = iter(range(len(vocabulary)))
