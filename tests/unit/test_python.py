@@ -44,7 +44,8 @@ STABLE = {
     ),
     "trim": (
         "model text",
-        "allow_unknown coverage dry_run keep languages model out picture reasons text tokens",
+        "allow_unknown coverage dry_run head_only keep languages model out picture reasons text"
+        " tokens",
     ),
 }
 
