@@ -48,7 +48,11 @@ def check_artefacts(
 
 def check_results(results: Results) -> list[str]:
     """Return every problem found, in the order in which a user would fix them."""
-    return [*coverage_problems(results), *value_problems(results)]
+    problems = list(coverage_problems(results))
+    for row in results.scores.rows:
+        where = f"scores.parquet, {row['run']} step {row['step']} {row['task']} {row['metric']}"
+        problems += (f"{where}: {problem}" for problem in wrong_values(row, results))
+    return problems
 
 
 def coverage_problems(results: Results) -> Iterator[str]:
@@ -65,13 +69,6 @@ def coverage_problems(results: Results) -> Iterator[str]:
         rows, provenance = results.heldout(run)
         if missing := sorted(set(run.steps) - {row["step"] for row in rows}):
             yield f"{provenance}: no held-out loss at steps {missing}; measure it"
-
-
-def value_problems(results: Results) -> Iterator[str]:
-    for row in results.scores.rows:
-        where = f"scores.parquet, {row['run']} step {row['step']} {row['task']} {row['metric']}"
-        for problem in wrong_values(row, results):
-            yield f"{where}: {problem}"
 
 
 def wrong_values(row: dict[str, Any], results: Results) -> Iterator[str]:

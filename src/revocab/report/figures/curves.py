@@ -135,7 +135,9 @@ class LossFigure(FigureOptions):
                 if points := panel.curves.get(run.id):
                     line = STANDING_OUT if run.id == self.reference else palette.line(run.name)
                     if panel.smoothed:
-                        points = draw_faintly(axes, points, line["color"])
+                        places, values, deviations = zip(*points, strict=True)
+                        axes.plot(places, values, color=line["color"], alpha=0.22, linewidth=0.8)
+                        points = [*zip(places, smooth(values), deviations, strict=True)]
                     # Markers where these can be told apart.
                     marker = "o" if len(points) <= MOST_MARKERS else None
                     draw_curve(axes, points, line, marker=marker, markersize=4, clip_on=False)
@@ -205,13 +207,6 @@ def training_losses(results: Results, run: Run, column: str) -> dict[int, float]
     rows = results.csv("runs", run.id, "losses.csv")
     values = {int(row["step"]): number(row[column]) for row in rows}
     return {step: value for step, value in values.items() if value is not None}
-
-
-def draw_faintly(axes: Axes, points: Sequence[Point], colour: str) -> list[Point]:
-    """Draw a curve faintly, and return it smoothed."""
-    places, values, deviations = zip(*points, strict=True)
-    axes.plot(places, values, color=colour, alpha=0.22, linewidth=0.8)
-    return [*zip(places, smooth(values), deviations, strict=True)]
 
 
 def smooth(values: Sequence[float]) -> list[float]:
