@@ -135,9 +135,11 @@ class LossFigure(FigureOptions):
                 if points := panel.curves.get(run.id):
                     line = STANDING_OUT if run.id == self.reference else palette.line(run.name)
                     if panel.smoothed:
-                        places, values, deviations = zip(*points, strict=True)
+                        places = [place for place, _, _ in points]
+                        values = [value for _, value, _ in points]
                         axes.plot(places, values, color=line["color"], alpha=0.22, linewidth=0.8)
-                        points = [*zip(places, smooth(values), deviations, strict=True)]
+                        smoothed = zip(points, smooth(values), strict=True)
+                        points = [(place, value, error) for (place, _, error), value in smoothed]
                     # Markers where these can be told apart.
                     marker = "o" if len(points) <= MOST_MARKERS else None
                     draw_curve(axes, points, line, marker=marker, markersize=4, clip_on=False)
