@@ -135,9 +135,9 @@ class LossFigure(FigureOptions):
                 if points := panel.curves.get(run.id):
                     line = STANDING_OUT if run.id == self.reference else palette.line(run.name)
                     if panel.smoothed:
-                        places = [place for place, _, _ in points]
+                        xs = [place for place, _, _ in points]
                         values = [value for _, value, _ in points]
-                        axes.plot(places, values, color=line["color"], alpha=0.22, linewidth=0.8)
+                        axes.plot(xs, values, color=line["color"], alpha=0.22, linewidth=0.8)
                         smoothed = zip(points, smooth(values), strict=True)
                         points = [(place, value, error) for (place, _, error), value in smoothed]
                     # Markers where these can be told apart.
