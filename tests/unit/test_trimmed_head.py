@@ -80,7 +80,9 @@ def test_the_head_of_another_model_is_refused(folders, tmp_path):
     source, out, _, _ = folders
     stored = load_file(out / FILE)
     for change in ({"weight": stored["weight"] + 1}, {"weight": stored["weight"][:, 1:]},
-                   {"ids": stored["ids"] + 10**6}):  # fmt: skip
+                   {"ids": stored["ids"] + 10**6}, {"ids": stored["ids"] - 10**6},
+                   {"ids": stored["ids"].float()},
+                   {"ids": stored["ids"][:0], "weight": stored["weight"][:0]}):  # fmt: skip
         save_file({n: t.contiguous() for n, t in {**stored, **change}.items()}, tmp_path / FILE)
         with pytest.raises(RevocabError, match=str(tmp_path)):
             use_head(load(source), tmp_path)

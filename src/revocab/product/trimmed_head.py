@@ -66,11 +66,12 @@ def use_head(model: PreTrainedModel, folder: str | Path) -> None:
     full = model.get_output_embeddings()
     rows, width = full.weight.shape
     weight_KD, ids_K = weight_KD.to(full.weight), ids_K.to(full.weight.device)
-    fits = weight_KD.shape == (len(ids_K), width) and int(ids_K.max()) < rows
+    fits = len(ids_K) and weight_KD.shape == (len(ids_K), width)
+    fits = fits and ids_K.dtype == torch.int64 and bool(((ids_K >= 0) & (ids_K < rows)).all())
     if not fits or getattr(full, "bias", None) is not None:
         raise RevocabError(
-            f"{folder}: a head of {tuple(weight_KD.shape)} with ids up to {int(ids_K.max())}, and"
-            f" the model's is {(rows, width)}, or has a bias; give the head of this model"
+            f"{folder}: a head of {tuple(weight_KD.shape)} for {ids_K.numel()} ids, and the model's"
+            f" is {(rows, width)}, or has a bias; give the head of this model"
         )
     if not torch.equal(weight_KD, full.weight[ids_K]):
         raise RevocabError(f"{folder}: its rows are not the model's; trim its head anew")
