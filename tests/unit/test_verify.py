@@ -15,6 +15,7 @@ from toy_models import TARGET_WORDS, build_model, build_tokenizer
 
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
+from revocab.product.verify.runtimes import LLAMA_CPP, runtimes
 from revocab.product.verify.verify import Result, VerifyOptions, verified_model, verify
 from revocab.vocabulary.tokenizers.identity import chat_texts, fixed_texts
 from revocab.vocabulary.tokenizers.load import load_tokenizer, write_tokenizer
@@ -211,6 +212,8 @@ def test_wrong_files_are_told(model, tmp_path):
 
 def test_a_gguf_without_llama_cpp_is_not_compared(model, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("REVOCAB_LLAMA", str(tmp_path / "nowhere"))
+    few = {name: runtimes()[name] for name in (LLAMA_CPP, "tokenizers")}  # vLLM takes half a minute
+    monkeypatch.setattr("revocab.product.verify.verify.runtimes", lambda: few)
     gguf = write_gguf(model, tmp_path / "sound.gguf")
     with pytest.raises(SystemExit):
         verify([str(model), "--gguf", str(gguf), "--no-logits"])
