@@ -9,7 +9,8 @@ import torch
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
 from revocab.io import read_json
-from revocab.product.compare import compare, measured_loss, parts_of
+from revocab.product.compare import FOLDER, answer, compare, measured_loss, parts_of
+from revocab.report.template import environment
 
 TEXT = [f"the cat sat on the mat {number} and the dog è a casa" for number in range(40)]
 
@@ -79,6 +80,16 @@ def test_the_page_has_both_models_and_a_verdict(models, tmp_path):
         share = found["adoption"][side]["tokens"]["share"]
         assert 0 < share < 1 and f" {share:.1%} (" in page
     assert old["tokens"] > new["tokens"]  # the new vocabulary knows "casa" and "è"
+    template = environment(FOLDER).get_template("comparison.md.j2")
+    few = {"difference": 0.1, "low": 0.09, "high": 0.11, "p_value": 0.13, "texts": 1}
+    for p_value, clear in ((0.13, False), (0.01, True)):
+        comparison = {"models": models, "texts": [{**found, "parts": 4, "difference": few}]}
+        few["p_value"] = p_value
+        page = (
+            environment(FOLDER).get_template("comparison.md.j2").render(comparison, answer=answer)
+        )
+        assert ("p = 0.13 (at the least about 0.12 " in page) != clear  # 2 of 16 exchanges
+        assert ("old model is better" in page) == clear
 
 
 def test_a_model_is_no_better_than_itself(models, tmp_path):
