@@ -85,9 +85,7 @@ def test_the_page_has_both_models_and_a_verdict(models, tmp_path):
     for p_value, clear in ((0.13, False), (0.01, True)):
         comparison = {"models": models, "texts": [{**found, "parts": 4, "difference": few}]}
         few["p_value"] = p_value
-        page = (
-            environment(FOLDER).get_template("comparison.md.j2").render(comparison, answer=answer)
-        )
+        page = template.render(comparison, answer=answer)
         assert ("p = 0.13 (at the least about 0.12 " in page) != clear  # 2 of 16 exchanges
         assert ("old model is better" in page) == clear
 
