@@ -29,6 +29,13 @@ settings.register_profile(
 settings.load_profile("any_machine")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    # Half of the quick tests' time went into collecting the slow ones.
+    name = str(collection_path.relative_to(REPOSITORY))
+    whole = f"{name}/" if collection_path.is_dir() else name
+    return True if "not slow" in config.option.markexpr and whole.startswith(SLOW) else None
+
+
 def pytest_configure() -> None:
     # Workers share the cores; a lone process keeps its threads.
     if "PYTEST_XDIST_WORKER" in os.environ:
