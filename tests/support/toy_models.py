@@ -61,6 +61,13 @@ def build_model(tokenizer: Path, out: Path, *, seed: int = 1, **changes: object)
     return out
 
 
+def build_old_and_new(folder: Path) -> tuple[Path, Path]:
+    """Write a model, and another whose vocabulary knows words that the first spells in pieces."""
+    source = build_tokenizer(SOURCE_WORDS, 30, folder / "source-tokenizer")
+    target = build_tokenizer(TARGET_WORDS, 45, folder / "target-tokenizer")
+    return build_model(source, folder / "old", seed=1), build_model(target, folder / "new", seed=2)
+
+
 def build_toys(folder: Path) -> Path:
     """Write tokenizers source and target, an untied and a tied source model, a helper."""
     source = build_tokenizer(SOURCE_WORDS, 30, folder / "source-tokenizer")

@@ -6,7 +6,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
+from toy_models import TARGET_WORDS, build_old_and_new
 
 from revocab.product.adoption import WRITTEN, adoption, counts, shares, windows, words_in_pieces
 from revocab.vocabulary.tokenizers.canonical import CanonicalToken, canonical_vocabulary
@@ -83,10 +83,7 @@ def test_windows_lie_in_the_text_one_after_the_other(ids, room):
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("toys")
-    source = build_tokenizer(SOURCE_WORDS, 30, folder / "source-tokenizer")
-    target = build_tokenizer(TARGET_WORDS, 45, folder / "target-tokenizer")
-    return build_model(source, folder / "old", seed=1), build_model(target, folder / "new", seed=2)
+    return build_old_and_new(tmp_path_factory.mktemp("toys"))
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import math
 
 import pytest
 import torch
-from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
+from toy_models import build_old_and_new
 
 from revocab.io import read_json
 from revocab.product.compare import FOLDER, answer, compare, measured_loss, parts_of
@@ -17,10 +17,7 @@ TEXT = [f"the cat sat on the mat {number} and the dog è a casa" for number in r
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("toys")
-    source = build_tokenizer(SOURCE_WORDS, 30, folder / "source-tokenizer")
-    target = build_tokenizer(TARGET_WORDS, 45, folder / "target-tokenizer")
-    return build_model(source, folder / "old", seed=1), build_model(target, folder / "new", seed=2)
+    return build_old_and_new(tmp_path_factory.mktemp("toys"))
 
 
 def direct_nats(folder, documents, length) -> list[float]:

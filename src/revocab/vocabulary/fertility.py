@@ -16,6 +16,7 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from revocab.corpora import word_splitters
 from revocab.corpora.read import Split, corpus_manifests, texts
 from revocab.corpora.source import Form, place, read_numbered
 from revocab.corpora.word_splitters import Choice, Words, start_splitting
-from revocab.errors import RevocabError, refused
+from revocab.errors import RevocabError, all_of
 from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.io import sha256, write_csv, write_json
 from revocab.limits import Bytes, Count
@@ -245,8 +246,9 @@ def fertility_of_folders(
     read = [*tokenizers.values(), *corpora.values(), *parallel]
     output = OutputFolder(Path(out), "fertility measurement", read)
     job = job or FertilityJob()
-    loaded = load_tokenizers(tokenizers, refused(corpus_manifests, corpora))
-    manifests = corpus_manifests(corpora)
+    manifests, loaded = all_of(
+        [partial(corpus_manifests, corpora), partial(load_tokenizers, tokenizers)]
+    )
     measured = []
     for name, folder in corpora.items():
         language = manifests[name]["language"]

@@ -197,7 +197,8 @@ class ModelsByLanguageTable(PivotTable):
             yield from without_heldout_text(experiment, key, self.languages)
         for language in self.languages:
             if self.value(experiment, language) is None:
-                yield f"{key}.blocks: language {language!r} has no task of this table; add one"
+                way = "translation" if self.into or self.out_of else "multiple-choice task"
+                yield f"{key}.blocks: language {language!r} has no {way} of this table; add one"
         yield from super().problems(experiment, key)
 
 

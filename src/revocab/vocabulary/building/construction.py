@@ -7,9 +7,9 @@ tokenizer libraries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -18,7 +18,7 @@ from pydantic import Field, create_model, model_validator
 from revocab.closed import Closed, Id, Job, OfKinds, OneLine
 from revocab.command_line import flag_of
 from revocab.corpora.read import corpus_manifests
-from revocab.errors import RevocabError, refuse, refused
+from revocab.errors import RevocabError, all_of, refuse
 from revocab.extensions import found_in
 from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.io import sha256, write_json
@@ -80,7 +80,7 @@ class ConstructionOptions(Closed):
     def inputs(cls) -> tuple[str, ...]:
         return (*cls.mixtures, *cls.tokenizers, *cls.folders, *cls.templates, *cls.lists)
 
-    def conflict(self, inputs: Collection[str]) -> str | None:
+    def conflict(self, inputs: Mapping[str, Any]) -> str | None:
         """Return why the options do not go with the inputs that are given; None where they do."""
         return None
 
@@ -111,11 +111,11 @@ class ChangeOptions(ConstructionOptions):
         " document, for corpora of the same sentences; default: from all text as one",
     )
 
-    def conflict(self, inputs: Collection[str]) -> str | None:
-        if self.parity is not None and "corpora" not in inputs:
-            return "parity needs corpora"
+    def conflict(self, inputs: Mapping[str, Any]) -> str | None:
         if self.parity is not None and "donor" in inputs:
             return f"parity: {self.parity} is of tokens that are learned; leave it or the donor out"
+        if self.parity is not None and len(inputs["corpora"]) < 2:
+            return f"parity: {self.parity} is of several corpora, received one; give more"
         alone = self.donor_top is not None and "donor" not in inputs
         return "donor_top needs a donor" if alone else None
 
@@ -149,8 +149,8 @@ class BuildInputs:
     places: dict[str, Path] = field(default_factory=dict)
 
     @property
-    def names(self) -> set[str]:
-        return {*self.mixtures, *self.tokenizers, *self.places}
+    def named(self) -> dict[str, Any]:
+        return {**self.mixtures, **self.tokenizers, **self.places}
 
     def recorded(self, job: TokenizerJob, *, nulls: bool = True) -> dict[str, Any]:
         """Return the options as a manifest has them, with the shares and names of the inputs."""
@@ -284,14 +284,14 @@ def build_tokenizer(job: TokenizerJob, inputs: BuildInputs, out: str | Path) -> 
     where = f"construction {job.construction!r}"
     problems = [
         f"{flag_of(name)}: {where} takes none; leave it out"
-        for name in sorted(inputs.names.difference(job.inputs()))
+        for name in sorted(inputs.named.keys() - job.inputs())
     ]
     problems += [
         f"{flag_of(name)}: {where} needs it ({INPUTS[name][1]})"
         for name in job.needs
-        if name not in inputs.names
+        if name not in inputs.named
     ]
-    if not problems and (conflict := job.conflict(inputs.names)):
+    if not problems and (conflict := job.conflict(inputs.named)):
         problems = [f"{where}: {conflict}"]
     refuse(problems)
     corpora = [part.folder for mixture in inputs.mixtures.values() for part in mixture]
@@ -336,7 +336,7 @@ def build_from_folders(
                 for corpus, share in shares.items()
                 if corpus in corpora
             ]
-        problems += refused(corpus_manifests, corpora)
     folders = {name: places[name] for name in job.tokenizers if name in places}
-    loaded = load_tokenizers(folders, problems)
+    calls = [partial(corpus_manifests, corpora) for corpora in mixtures.values()]
+    *_, loaded = all_of([*calls, partial(load_tokenizers, folders)], problems)
     return build_tokenizer(job, BuildInputs(texts, loaded, dict(places)), out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -13,12 +14,7 @@ from revocab.errors import RevocabError
 from revocab.heavy_types import PreTrainedTokenizerFast
 from revocab.vocabulary.building.construction import BuildInputs, Built, Parity
 from revocab.vocabulary.building.editable import EditableVocabulary, Merge
-from revocab.vocabulary.building.new_tokens import (
-    LearningText,
-    donor_candidates,
-    learn,
-    take_bpe,
-)
+from revocab.vocabulary.building.new_tokens import LearningText, donor_candidates, learn, take_bpe
 from revocab.vocabulary.building.training_text import (
     TrainingText,
     character_class,
@@ -50,7 +46,7 @@ class ExpansionCorpus:
     budgets: dict[str, int]
     words: Counter[str]
     #: Where corpora are to cost the same: the words of each, and what its tokens are divided by.
-    apart: dict[str, tuple[Counter[str], int]] = field(default_factory=dict)
+    parts: dict[str, tuple[Counter[str], int]] = field(default_factory=dict)
 
     @classmethod
     def read(
@@ -60,25 +56,25 @@ class ExpansionCorpus:
         limit_bytes: int | None,
         parity: Parity | None = None,
     ) -> ExpansionCorpus:
-        names = ", ".join(part.corpus for part in mixture)
-        if parity and len(mixture) < 2:
-            raise RevocabError(f"option parity = {parity}: one corpus, {names}; give several")
         budgets = training_budgets(mixture, limit_bytes)
-        words = count_pretokens(vocabulary, training_texts(mixture, budgets))
+        parts: dict[str, tuple[Counter[str], int]] = {}
+        for part in mixture:
+            numbers = itertools.count()
+            numbered = zip(training_texts([part], budgets), numbers, strict=False)
+            own = count_pretokens(vocabulary, (text for text, _ in numbered))
+            size = next(numbers) if parity == "documents" else budgets[part.corpus]
+            parts[part.corpus] = own, max(size, 1)  # a small share may be no byte
+        words = sum((own for own, _ in parts.values()), Counter[str]())
         if not words:
+            names = ", ".join(parts)
             raise RevocabError(f"corpora {names}: no words in the text; give more text")
-        apart = {}
-        for part in mixture if parity else ():
-            texts = list(training_texts([part], budgets))
-            size = len(texts) if parity == "documents" else budgets[part.corpus]
-            apart[part.corpus] = count_pretokens(vocabulary, texts), size
-        return cls(mixture, budgets, words, apart)
+        return cls(mixture, budgets, words, parts if parity else {})
 
     def learning_texts(self, vocabulary: EditableVocabulary) -> dict[str, LearningText]:
         """Return the words as a vocabulary cuts them: of each corpus apart, or of all."""
         return {
             name: LearningText(cut_pretokens(vocabulary.backend, words), size)
-            for name, (words, size) in (self.apart or {"": (self.words, 1)}).items()
+            for name, (words, size) in (self.parts or {"": (self.words, 1)}).items()
         }
 
     def manifest(self) -> dict[str, Any]:
@@ -324,7 +320,7 @@ class Change:
             ),
             "corpora": self.corpus.manifest(),
         }
-        if self.corpus.apart:
+        if self.corpus.parts:
             before, after = map(self.corpus.learning_texts, (base, grown))
             facts["parity"] = {
                 name: {

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -54,7 +54,7 @@ class WordOptions(ConstructionOptions):
         " same pieces in other words; without, text that has none of the words keeps its tokens",
     )
 
-    def conflict(self, inputs: Collection[str]) -> str | None:
+    def conflict(self, inputs: Mapping[str, Any]) -> str | None:
         return "word_steps needs words" if self.word_steps and "words" not in inputs else None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -113,11 +113,9 @@ def load_tokenizer(
     return tokenizer
 
 
-def load_tokenizers(
-    folders: Mapping[str, Path], problems: Iterable[str] = ()
-) -> dict[str, PreTrainedTokenizerFast]:
-    """Return tokenizers by id; raise the problems of all at once, after those given."""
-    loaded = all_of((partial(load_tokenizer, folder) for folder in folders.values()), problems)
+def load_tokenizers(folders: Mapping[str, Path]) -> dict[str, PreTrainedTokenizerFast]:
+    """Return tokenizers by id; raise the problems of all at once."""
+    loaded = all_of(partial(load_tokenizer, folder) for folder in folders.values())
     return dict(zip(folders, loaded, strict=True))
 
 

@@ -6,7 +6,7 @@ chat template that is given, and the tokens that it writes.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -38,7 +38,7 @@ class SubstituteOptions(ConstructionOptions):
         default=None, description="commit, tag or branch of the repository"
     )
 
-    def conflict(self, inputs: Collection[str]) -> str | None:
+    def conflict(self, inputs: Mapping[str, Any]) -> str | None:
         if ("path" in inputs) == (self.hub is not None):
             return "exactly one of path, hub must be given"
         if "path" in inputs and self.revision is not None:
@@ -79,7 +79,7 @@ class AdoptOptions(ConstructionOptions):
             raise ValueError(f"tokens name {', '.join(repeated)} more than once")
         return tokens
 
-    def conflict(self, inputs: Collection[str]) -> str | None:
+    def conflict(self, inputs: Mapping[str, Any]) -> str | None:
         if ("chat" in inputs) == ("template" in inputs):
             return "exactly one of chat, template must be given"
         if "chat" in inputs and self.tokens:

@@ -9,7 +9,7 @@ between the ends of two old ones.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
@@ -113,7 +113,7 @@ class ExtendOptions(ChangeOptions, WordOptions):
     def _states(self, key: str) -> bool:
         return getattr(self, key) is not None
 
-    def conflict(self, inputs: Collection[str]) -> str | None:
+    def conflict(self, inputs: Mapping[str, Any]) -> str | None:
         sized = any(map(self._states, SIZES))
         if "words" in inputs and not sized:
             alone = [key for key in ("corpora", "donor") if key in inputs]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from itertools import islice
 from typing import Any, Literal
 
@@ -43,7 +43,7 @@ class OptimiseOptions(DropOptions):
             raise ValueError("keep is a share below 1 or a whole number")
         return keep
 
-    def conflict(self, inputs: Collection[str]) -> str | None:
+    def conflict(self, inputs: Mapping[str, Any]) -> str | None:
         if self.size == "all" and "donor" not in inputs:
             return "size: all needs a donor; without one give a number"
         return super().conflict(inputs)

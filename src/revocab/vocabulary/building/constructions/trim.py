@@ -80,7 +80,7 @@ class TrimOptions(Measure, ConstructionOptions):
         description="tokens that are kept in any case, as the base spells them",
     )
 
-    def conflict(self, inputs: Collection[str]) -> str | None:
+    def conflict(self, inputs: Mapping[str, Any]) -> str | None:
         uncounted = self.languages is None and "corpora" not in inputs
         return "keep and coverage need corpora to count tokens in" if uncounted else None
 
