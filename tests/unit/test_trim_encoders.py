@@ -19,6 +19,7 @@ from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
 from revocab.models.folder import ModelFolder
 from revocab.models.shape import load_config, own_class
+from revocab.product import inputs
 from revocab.product.check.kind import look_at
 from revocab.product.trim import trim
 from revocab.vocabulary.building.editable import EditableVocabulary
@@ -170,6 +171,8 @@ def test_a_new_vocabulary_is_refused(trimmed, toys, tmp_path):
     with pytest.raises(RevocabError, match=r"does not continue text|no causal language model"):
         adapt(toys, tmp_path / "out", source=trimmed[1])
     assert not (tmp_path / "out").exists()
+    with pytest.raises(RevocabError, match=r"does not continue text|no causal language model"):
+        inputs.look_at(str(trimmed[1]))  # `adapt`, before any work
 
 
 def test_the_pooler_of_a_first_training_is_kept_or_absent(tmp_path, text):

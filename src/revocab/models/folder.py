@@ -287,15 +287,10 @@ class ModelFolder:
         """
         if self.vocabulary_names["input"] != _USUAL[0]:
             from revocab.models.load import loading
-            from revocab.models.shape import load_config, model_class, own_class
+            from revocab.models.shape import check_causal, load_config
 
             with loading(self.path, Exception):
-                config = load_config(self.path)
-                if own_class(config) is not model_class(config):
-                    raise RevocabError(
-                        f"{self.path}: {', '.join(config.architectures)} does not continue text;"
-                        " only revocab trim and check take such models"
-                    )
+                check_causal(load_config(self.path), self.path)
         for name in (*self.vocabulary_names.values(), *_USUAL[1:]):
             bias = f"{name.removesuffix('.weight')}.bias"
             if bias in self.tensors:

@@ -86,6 +86,15 @@ def own_class(config: Any) -> Any:
     return model_class(config)
 
 
+def check_causal(config: Any, folder: Path) -> None:
+    """Raise :class:`RevocabError` for the configuration of a model that does not continue text."""
+    if own_class(config) is not model_class(config):
+        raise RevocabError(
+            f"{folder}: {', '.join(config.architectures)} does not continue text; only revocab trim"
+            " and check take such models"
+        )
+
+
 def load_shape(folder: str | Path) -> Any:
     """Return a folder's model on the meta device: its shapes, without weights."""
     return shape_of(load_config(folder))

@@ -127,11 +127,14 @@ def describe(
     from revocab.models.load import loading
     from revocab.models.origin import name_of
     from revocab.models.parameters import config_parameters
+    from revocab.models.shape import check_causal
     from revocab.vocabulary.tokenizers.load import load_tokenizer
 
     with loading(folder):
         config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        parameters = config_parameters(config) if parameters is None else parameters
+        if parameters is None:
+            check_causal(config, folder)
+            parameters = config_parameters(config)
     text = config.get_text_config()
     source = Source(
         name_of(folder),

@@ -54,8 +54,8 @@ def export(
     """
     if (options.to == "adapter") != (options.base is not None):
         raise RevocabError(
-            f"--base: {options.base} with --to {options.to}; give --to adapter the model that MODEL"
-            " was made from, and other formats none"
+            f"--base: {options.base or 'not given'} with --to {options.to}; --to adapter needs the"
+            " model that MODEL was made from, and other formats take none"
         )
     if options.lines is not None and not options.lines.is_file():
         raise RevocabError(f"--lines {options.lines}: no such file; give a text file")
