@@ -50,7 +50,7 @@ WRONG = [
     (RUNS, column(average={"named": ["mmlu_it"], "metrics": {"mmlu_it": "acc"}}),
      ".columns.0.average.metrics: no generation task 'mmlu_it'"),
     (MODELS, {"into": "de", "family": None},
-     ".blocks: language 'it' has no task of this table; add one"),
+     ".blocks: language 'it' has no translation of this table; add one"),
     (MODELS, {"into": "en", "heldout": True, "family": None}, ": into and heldout are given"),
     (MODELS, {"change": "ratio"}, ".change: "),
     (HELDOUT, {"runs": ["mistral-sawa"]}, ".runs: no run 'mistral-sawa'"),
@@ -85,7 +85,7 @@ WRONG = [
      ".columns.A.it: no run 'mistral-sawa'"),
     (MODELS, {"columns": {"A": {"itt": "mistral-sava"}}, "base": None},
      ".columns.A: no language of blocks, corpora or tasks 'itt'"),
-    (MODELS, {"family": "xnli"}, ".blocks: language 'en' has no task of this table; add one"),
+    (MODELS, {"family": "xnli"}, ".blocks: language 'en' has no multiple-choice task of this table; add one"),
     (MODELS, {"step": 3}, ".step: 3 is not a checkpoint of run 'mistral-sava'"),
 ]  # fmt: skip
 
