@@ -110,8 +110,9 @@ VERBS = [
 #: Scripts whose ``--out`` is a file.
 FILES = [
     "build_prompts", "build_report", "build_task", "check_artefacts", "collect_scores",
-    "compare_runs", "count_parameters", "drop_checkpoints", "measure_efficiency",
-    "measure_heldout", "score_comet", "score_multiple_choice", "write_experiment",
+    "compare_runs", "count_parameters", "drop_checkpoints", "measure_adoption",
+    "measure_efficiency", "measure_heldout", "score_comet", "score_multiple_choice",
+    "write_experiment",
 ]  # fmt: skip
 
 

@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import pytest
 import torch
+import yaml
+from fake_results import REPOSITORY, fake_results
 from hypothesis import given
 from hypothesis import strategies as st
 from toy_models import TARGET_WORDS, build_old_and_new
 
-from revocab.product.adoption import WRITTEN, adoption, counts, shares, windows, words_in_pieces
+from revocab.evaluation.adoption import (
+    adoption,
+    counts,
+    measure_adoption,
+    shares,
+    windows,
+    words_in_pieces,
+)
+from revocab.evaluation.options import AdoptionJob, AdoptionOptions, Hardware
+from revocab.io import read_json, write_json, write_jsonl
+from revocab.report.results import Results
 from revocab.vocabulary.tokenizers.canonical import CanonicalToken, canonical_vocabulary
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 
+OPTIONS, CPU = AdoptionOptions(), Hardware(device="cpu")
 TEXT = [f"the cat sat on the mat {number} and il gatto è a casa" for number in range(60)]
 
 
@@ -73,12 +86,12 @@ def test_shares_are_of_all_prompts_together():
 
 @given(st.lists(st.integers(0, END - 1), max_size=3000), st.integers(-2, 100))
 def test_windows_lie_in_the_text_one_after_the_other(ids, room):
-    pairs, at = [*windows(ids, TOKENS, room)], 0
+    pairs, at = [*windows(ids, TOKENS, room, OPTIONS)], 0
     for prompt, rest in pairs:
-        assert 0 < len(prompt) <= room and len(rest) == WRITTEN
+        assert 0 < len(prompt) <= room and len(rest) == OPTIONS.written_tokens
         both = prompt + rest
         at = next(n for n in range(at, len(ids)) if ids[n : n + len(both)] == both) + len(prompt)
-    assert (len(pairs) > 0) == (room > 0 and len(ids) >= 2 * WRITTEN)
+    assert (len(pairs) > 0) == (room > 0 and len(ids) >= 2 * OPTIONS.written_tokens)
 
 
 @pytest.fixture(scope="module")
@@ -127,12 +140,12 @@ def constant(folder, out, winner: int, value: float, rest: float):
 def test_a_model_that_writes_one_token_alone(models, vocabulary, tmp_path, word, share):
     # The others' logits are 64 below.
     model = constant(models[1], tmp_path / "model", vocabulary[2][word], 1.0, -1.0)
-    found = adoption([models[0], model], TEXT, "cpu")
-    assert (found["prompts"], found["greedy"]["tokens"]["of"]) == (16, 16 * WRITTEN)
+    found = adoption(models[0], model, TEXT, CPU, OPTIONS)
+    assert (found["prompts"], found["greedy"]["tokens"]["of"]) == (16, 16 * OPTIONS.written_tokens)
     for written in (found["greedy"], found["sampled"]):
         assert written["tokens"]["share"] == written["characters"]["share"] == share
         words = written["words_in_pieces"]
-        assert (words["share"], words["of"]) == (0, 16 * (WRITTEN - 1))
+        assert (words["share"], words["of"]) == (0, 16 * (OPTIONS.written_tokens - 1))
     assert 0 < found["reference"]["tokens"]["share"] < found["reference"]["characters"]["share"] < 1
     assert found["empty_rows"] == {"rows": 0, "largest": 0}
 
@@ -140,6 +153,48 @@ def test_a_model_that_writes_one_token_alone(models, vocabulary, tmp_path, word,
 def test_an_empty_row_wins_where_all_logits_are_negative(models, tmp_path):
     below = constant(models[1], tmp_path / "below", 300, -0.04, -1.0)
     above = constant(models[1], tmp_path / "above", 300, 0.0, 1.0)
-    found = [adoption([models[1], model], TEXT, "cpu") for model in (below, above)]
+    found = [adoption(models[1], model, TEXT, CPU, OPTIONS) for model in (below, above)]
     assert [model["empty_rows"] for model in found] == [{"rows": 1, "largest": n} for n in (1, 0)]
     assert "greedy" not in found[0]  # it has no new token
+
+
+def test_checkpoints_by_step_are_what_the_function_says(models, tmp_path):
+    documents, out = tmp_path / "text.jsonl", tmp_path / "adoption.json"
+    write_jsonl(documents, [{"text": line} for line in TEXT])
+    job = AdoptionJob(run="r", corpus="c", language="it", prompts=4, written_tokens=8)
+    measure_adoption(models[0], {0: models[1], 5: models[0]}, documents, job, CPU, out)
+    written = read_json(out)
+    assert (written["run"], written["prompts"], written["written_tokens"]) == ("r", 4, 8)
+    assert written["steps"]["0"] == adoption(models[0], models[1], TEXT, CPU, job)
+    assert (written["steps"]["0"]["prompts"], written["steps"]["5"]["new_tokens"]) == (4, 0)
+
+
+def test_the_table_by_hand(tmp_path):
+    """Step 0 has several prompts, step 24 a single one, without words and so without error."""
+    folder = tmp_path / "results/demo"
+    values = yaml.safe_load((REPOSITORY / "config/demos/demo.yaml").read_text(encoding="utf-8"))
+    evaluation = values["evaluation"] | {"adoption": {"corpus": "world-it"}}
+    table = {"kind": "adoption", "group": "mistral", "title": "New tokens"}
+    fake_results(folder, tables={"new": table}, evaluation=evaluation)
+    several = {"share": 0.25, "of": 64, "low": 0.125, "high": 0.5, "stderr": 0.0625}
+    single = {"share": 0.5, "of": 16}
+    sides = [
+        {"tokens": share, "characters": share, "words_in_pieces": words}
+        for share, words in ((several, several), (single, None))
+    ]
+    results = Results(folder)
+    last = results.experiment.expanded["mistral-sava"].steps[-1]
+    steps = {
+        step: {"reference": side, "greedy": side, "sampled": side, "empty_rows": {"largest": 0.125}}
+        for step, side in zip((0, last), sides, strict=True)
+    }
+    told = {"corpus": "world-it", "prompts": 4, "written_tokens": 16}
+    write_json(folder / "adoption/mistral-sava.json", {**told, "steps": steps})
+    built = results.experiment.tables["new"].build(results)
+    rows = [[cell.text or cell.number() for cell in row.cells] for row in built.rows]
+    assert ["SAVA", "0", *["25.0±6.2"] * 8, "12.5"] in rows
+    assert ["SAVA", str(last), *["50.0"] * 6, "–", "–", "12.5"] in rows
+    assert ["FVT", "0", *["–"] * 9] in rows
+    assert not any(row[0] in ("LAPT", "Mistral") for row in rows)  # they have no new token
+    (cell,) = {row.cells[2].interval for row in built.rows} - {None}
+    assert cell == (0.125, 0.5)

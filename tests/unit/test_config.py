@@ -170,11 +170,13 @@ def test_extra_tables_are_checked(demo):
         "step": 7, "title": "t",
     }  # fmt: skip
     demo["tables"]["table13"] = {"kind": "efficiency", "group": "mistral", "title": "t"}
+    demo["tables"]["table14"] = {"kind": "adoption", "group": "mistral", "title": "t"}
     found = "\n".join(problems(demo))
     assert "tables.table12.against: no scored run of the group 'savva'" in found
     assert "did you mean 'sava'" in found
     assert "tables.table12.step: step 7 is not a checkpoint" in found
     assert "tables.table13: needs evaluation.efficiency" in found
+    assert "tables.table14: needs evaluation.adoption" in found
     demo["tables"]["table12"]["language"] = "fr"  # what names nothing comes before all else
     found = "\n".join(problems(demo))
     assert "tables.table12.language: no language with tasks 'fr'" in found

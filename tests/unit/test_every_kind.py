@@ -34,6 +34,7 @@ MORE = {
     "claims": {"kind": "claims", "title": "Claims", "claims": [CLAIM]},
     "differences": {"kind": "significance", "title": "Pairs", "group": "mistral"},
     "cost": {"kind": "efficiency", "title": "Cost", "group": "mistral"},
+    "adoption": {"kind": "adoption", "title": "Adoption", "group": "mistral"},
 }
 FIGURES = {
     "sweep": SWEEP,

@@ -85,7 +85,8 @@ WRONG = [
      ".columns.A.it: no run 'mistral-sawa'"),
     (MODELS, {"columns": {"A": {"itt": "mistral-sava"}}, "base": None},
      ".columns.A: no language of blocks, corpora or tasks 'itt'"),
-    (MODELS, {"family": "xnli"}, ".blocks: language 'en' has no multiple-choice task of this table; add one"),
+    (MODELS, {"family": "xnli"},
+     ".blocks: language 'en' has no multiple-choice task of this table; add one"),
     (MODELS, {"step": 3}, ".step: 3 is not a checkpoint of run 'mistral-sava'"),
 ]  # fmt: skip
 

@@ -37,7 +37,8 @@ WITHOUT = {
 PACKED = "pack_tokens pack_heldout pack_heldout_answers"
 RUN = (
     f"fetch_model train_auxiliary intersect_vocabularies init_embeddings {PACKED} adapt_model"
-    " score_multiple_choice generate_text score_comet measure_efficiency measure_heldout"
+    " score_multiple_choice generate_text score_comet measure_efficiency measure_adoption"
+    " measure_heldout"
     " measure_similarity answer_prompts judge_answers prepare_corpus change_model"
 )
 STEPS = (
@@ -52,7 +53,7 @@ FEEDS = {
     " measure_similarity measure_scale compare_runs adapt_model pretrain_stand_in",
     "world": "build_demoworld",
     "corpora": "prepare_corpus answer_prompts judge_answers",
-    "corpora.*.language": "prepare_corpus measure_efficiency init_embeddings",
+    "corpora.*.language": "prepare_corpus measure_efficiency measure_adoption init_embeddings",
     "tokenizers": "build_tokenizer",
     "roles": "intersect_vocabularies",
     "mixtures": "pack_tokens",
@@ -72,6 +73,7 @@ FEEDS = {
     "evaluation.generation": "build_prompts generate_text score_comet measure_efficiency",
     "evaluation.significance": "compare_runs",
     "evaluation.efficiency": "measure_efficiency",
+    "evaluation.adoption": "measure_adoption",
     "fertility": "measure_fertility",
     "parameters": "count_parameters",
     "intersections": "intersect_vocabularies build_report",
@@ -147,7 +149,10 @@ PAGE = {
     *("write_experiment", "collect_scores", "compare_runs"),
     *("make_tables", "make_figures", "check_artefacts", "build_report"),
 }
-SCORING = {"score_multiple_choice", "generate_text", "score_comet", "measure_efficiency"}
+SCORING = {
+    *("score_multiple_choice", "generate_text", "score_comet"),
+    *("measure_efficiency", "measure_adoption"),
+}
 TRAINING = {"adapt_model", "measure_similarity", *SCORING, *PAGE}
 #: What is made of trained runs, and what begins with them.
 BUILT_ON = {

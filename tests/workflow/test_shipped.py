@@ -20,7 +20,7 @@ SHIPPED = {
         "make_tables": 1, "make_figures": 1,
     },
     ("demos/demo", "evaluation-extra"): {
-        "build_prompts": 4, "compare_runs": 1, "measure_efficiency": 2,
+        "build_prompts": 4, "compare_runs": 1, "measure_efficiency": 2, "measure_adoption": 5,
     },
     ("demos/demo", "constructions"): {"build_tokenizer": 8},
     ("demos/demo", "stage-mixtures"): {"adapt_model": 14 + 9},

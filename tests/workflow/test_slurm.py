@@ -56,7 +56,8 @@ def profile_here(repository: Path, folder: Path, **training: Any) -> Path:
     ``training`` are resources of a training in place of the shipped ones.
     """
     given = yaml.safe_load((repository / "profiles/slurm/config.yaml").read_text())
-    for rule in ("score_multiple_choice", "generate_text", "measure_efficiency"):
+    others = ("generate_text", "measure_efficiency", "measure_adoption")
+    for rule in ("score_multiple_choice", *others):
         given["set-resources"].setdefault(rule, {})["gpu"] = 0
     alone = {**given["set-resources"]["pretrain_stand_in"], "gpu": 0}
     given["set-resources"] |= {"pretrain_stand_in": alone, "adapt_model": training or alone}

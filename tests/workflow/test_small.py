@@ -46,7 +46,7 @@ def test_every_rule_takes_part_in_few_jobs(repository):
     assert len(rules) > 25
     jobs = all_jobs(repository, EXPERIMENT)
     assert jobs.keys() == rules - ELSEWHERE
-    assert sum(jobs.values()) - jobs["all"] <= 40
+    assert sum(jobs.values()) - jobs["all"] <= 41
 
 
 def test_the_whole_dag_runs(small):

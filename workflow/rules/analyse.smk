@@ -1,4 +1,5 @@
-# Analysis that needs no text: parameter counts, embedding similarity, cost at a real model's size.
+# Analysis of models: parameters, embedding similarity, cost at a real model's size, speed, new tokens.
+from revocab.experiment.layout import UNTRAINED_AND_TRAINED
 
 
 rule count_parameters:
@@ -126,4 +127,32 @@ rule measure_efficiency:
     shell:
         "{params.gpus:q} {params.python:q} -m revocab measure_efficiency --model {params.model:q}"
         " --text {input.text:q} --out {output:q}"
+        " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"
+
+
+rule measure_adoption:
+    input:
+        tokenizer=lambda w: LAYOUT.tokenizers([LAYOUT.runs[w.run].source_tokenizer]),
+        models=lambda w: LAYOUT.manifests(w.run, UNTRAINED_AND_TRAINED),
+        text=lambda w: LAYOUT.corpora([EXPERIMENT.evaluation.adoption.corpus], "heldout"),
+    output:
+        PATHS.adoption("{run}"),
+    log:
+        f"{RESULTS}/logs/measure_adoption/{{run}}.log",
+    conda:
+        CORE
+    resources:
+        gpu=divided("measure_adoption"),
+    params:
+        **decided(
+            "measure_adoption",
+            lambda w: options.adoption(EXPERIMENT, w.run),
+            models=lambda w: LAYOUT.steps(w.run, UNTRAINED_AND_TRAINED),
+        ),
+        code=code_of("measure_adoption"),
+        gpus=own_gpus,
+        machine=machine("measure_adoption"),
+    shell:
+        "{params.gpus:q} {params.python:q} -m revocab measure_adoption --tokenizer {input.tokenizer:q}"
+        " --models {params.models:q} --text {input.text:q} --out {output:q}"
         " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"

@@ -47,7 +47,10 @@ TEXTS = 8
 #: Device memory where nothing says what a device has: that of the machines that papers use.
 USUAL = 80e9
 #: Rules that load a run's checkpoints, and those that load a model for a corpus.
-OF_RUNS = ("score_multiple_choice", "generate_text", "measure_efficiency", "measure_heldout")
+OF_RUNS = (
+    "score_multiple_choice", "generate_text", "measure_efficiency", "measure_adoption",
+    "measure_heldout",
+)  # fmt: skip
 OF_CORPORA = ("answer_prompts", "judge_answers")
 
 #: Vocabularies up to this size are packed in two bytes a token, larger ones in four.
@@ -282,6 +285,7 @@ def modelled(layout: Layout, rule: str) -> list[str]:
         "score_multiple_choice": [*filter(layout.choice_tasks, evaluated)],
         "generate_text": [*filter(layout.generation_tasks, evaluated)],
         "measure_efficiency": layout.timed,
+        "measure_adoption": layout.writing,
         "measure_heldout": layout.measured,
         "answer_prompts": layout.answered,
         "judge_answers": layout.judged,

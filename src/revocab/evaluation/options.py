@@ -231,6 +231,22 @@ class EfficiencyJob(EfficiencyOptions, Job):
     engine: TimingEngine = "transformers"
 
 
+class AdoptionOptions(Closed):
+    """How much a model writes when its new tokens are counted."""
+
+    prompts: limits.Times = Field(default=16, description="windows of the text, evenly spread")
+    prompt_tokens: limits.Positions = Field(default=64, description="tokens of a prompt at most")
+    written_tokens: limits.Positions = Field(default=32, description="tokens after each prompt")
+
+
+class AdoptionJob(AdoptionOptions, Job):
+    """What the checkpoints of one run write."""
+
+    run: Id
+    corpus: Id = Field(description="only recorded")
+    language: Language = Field(description="only recorded")
+
+
 class SignificanceOptions(Closed):
     """How runs of a group are compared item by item."""
 

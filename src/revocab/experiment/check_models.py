@@ -118,6 +118,8 @@ def check_lengths(experiment: Experiment) -> Iterator[str]:
             lengths["evaluation.generation.context_length"] = written.generation.context_length
         if adapted and written.efficiency:
             lengths["evaluation.efficiency.new_tokens"] = written.efficiency.new_tokens
+        if adapted and written.adoption:
+            lengths["evaluation.adoption.written_tokens"] = written.adoption.written_tokens
         allowed = model.pretrain.context_length
         yield from (
             f"models.{name}.pretrain.context_length: {allowed} tokens, but {key} is {length}; raise"

@@ -69,8 +69,9 @@ def check_measured(experiment: Experiment) -> Iterator[str]:
     if trained and not evaluation.heldout:
         yield f"evaluation.heldout: names no corpus, but {trained[0]} is trained; name one"
     texts = [("evaluation.heldout", name) for name in evaluation.heldout]
-    if evaluation.efficiency:
-        texts.append(("evaluation.efficiency.corpus", evaluation.efficiency.corpus))
+    for section in ("efficiency", "adoption"):
+        if options := getattr(evaluation, section):
+            texts.append((f"evaluation.{section}.corpus", options.corpus))
     if fertility.split == "heldout":
         texts += [("fertility.corpora", name) for name in fertility.corpora]
     for key, name in texts:

@@ -23,6 +23,9 @@ from revocab.report.references import shown_scores
 from revocab.training.recipe import EVALUATED, LAST
 from revocab.training.records import MEASURED
 
+#: Checkpoints that are asked for their new tokens: as the start leaves them, and trained.
+UNTRAINED_AND_TRAINED: list[Step] = [0, "last"]
+
 
 class Layout(Trainings):
     """All that an experiment computes."""
@@ -123,11 +126,14 @@ class Layout(Trainings):
             and self.heldout_length(run)
         ]
 
-    @property
+    @cached_property
     def timed(self) -> list[str]:
-        runs = list(self.runs.values())
-        tables = self.experiment.tables.values()
-        return list(dict.fromkeys(run.scored_id for table in tables for run in table.timed(runs)))
+        return [run for run in self.runs if self.paths.efficiency(run) in self.read_by_tables]
+
+    @cached_property
+    def writing(self) -> list[str]:
+        """Return the runs that are asked for their new tokens."""
+        return [run for run in self.runs if self.paths.adoption(run) in self.read_by_tables]
 
     @property
     def compared(self) -> list[tuple[str, Step]]:
@@ -233,6 +239,8 @@ class Layout(Trainings):
             reads(manifest(self.paths.generation(run)), *steps.values())
         if run in self.timed:
             reads(self.paths.efficiency(run), self.checkpoint(entry, entry.steps[-1]))
+        if run in self.writing:
+            reads(self.paths.adoption(run), *self.checkpoints(run, UNTRAINED_AND_TRAINED).values())
         similarity = self.paths.similarity(entry.group)
         if self.shows(similarity) and entry in self.with_new_rows(entry.group):
             ends = (0, entry.steps[-1])

@@ -14,6 +14,7 @@ from revocab.evaluation.generation.prompts import PromptJob
 from revocab.evaluation.inference.chat_prompts import ChatOptions
 from revocab.evaluation.multiple_choice.tasks import TaskJob
 from revocab.evaluation.options import (
+    AdoptionJob,
     Asking,
     CometJob,
     ComparisonJob,
@@ -257,6 +258,13 @@ def efficiency(experiment: Experiment, run: str) -> EfficiencyJob:
         language=experiment.corpora[section.corpus].language,
         engine=experiment.evaluation.generation.engine,
     )
+
+
+def adoption(experiment: Experiment, run: str) -> AdoptionJob:
+    section = experiment.evaluation.adoption
+    assert section is not None  # or there would be no such job
+    language = experiment.corpora[section.corpus].language
+    return AdoptionJob.of(section, run=run, corpus=section.corpus, language=language)
 
 
 def similarity(layout: Layout, group: str) -> EmbeddingSimilarityJob:

@@ -110,5 +110,8 @@ class Paths:
     def significance(self, group: str) -> str:
         return f"{self.results}/significance/{group}/significance.csv"
 
+    def adoption(self, run: str) -> str:
+        return f"{self.results}/adoption/{run}.json"
+
     def efficiency(self, run: str) -> str:
         return f"{self.results}/efficiency/{run}.json"

@@ -21,14 +21,14 @@ from pydantic import Field
 
 from revocab.closed import Closed, OneLine
 from revocab.errors import RevocabError, all_of
-from revocab.evaluation.options import EfficiencyJob, Hardware
+from revocab.evaluation.adoption import adoption
+from revocab.evaluation.options import AdoptionOptions, EfficiencyJob, Hardware
 from revocab.evaluation.over_seeds import SIGNIFICANT, level_of, most_exchanges
 from revocab.io import write_json, write_jsonl, write_text
 from revocab.limits import Bytes
 from revocab.models.folder import check_model_folder
 from revocab.models.hub_or_folder import local, model_field
 from revocab.output import OutputFolder
-from revocab.product.adoption import adoption
 from revocab.product.inputs import Text, look_at, measure_texts
 from revocab.progress import Say, spoken
 from revocab.verb import verb
@@ -108,7 +108,9 @@ def compare(
     for text, documents in zip(texts, read, strict=True):
         losses = loss_difference(folders, documents, options.device, len(texts), say=say)
         measured = with_speeds(losses, folders, text, documents, options.device, say=say)
-        written = adoption(folders, documents, options.device, say=say)
+        before, after = folders
+        machine = Hardware(device=options.device)
+        written = adoption(before, after, documents, machine, AdoptionOptions(), say=say)
         compared.append({**measured, "adoption": written})
     comparison = {"models": [old, new], "texts": compared}
     from revocab.report.template import environment

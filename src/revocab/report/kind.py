@@ -8,7 +8,7 @@ imports matplotlib, numpy, pandas or the schema itself.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
@@ -149,10 +149,6 @@ class TableOptions(KindOptions):
         """Return the table; without results, with dashes."""
 
     def compared(self) -> Iterable[tuple[str, Step]]:
-        return ()
-
-    def timed(self, runs: Sequence[Run]) -> Iterable[Run]:
-        """Return those of the experiment's runs whose speed and memory are measured for it."""
         return ()
 
 

@@ -13,6 +13,7 @@ from revocab.evaluation.generation.prompts import PromptJob
 from revocab.evaluation.inference.chat_prompts import chat_template_input, template_text
 from revocab.evaluation.multiple_choice.tasks import TaskJob
 from revocab.evaluation.options import (
+    AdoptionJob,
     CometHardware,
     CometJob,
     EfficiencyJob,
@@ -173,6 +174,22 @@ def measure_efficiency(
     from revocab.evaluation.efficiency import measure_efficiency
 
     measure_efficiency(model, text, options, machine, out)
+
+
+@verb(out="JSON file to write", writes="file")
+def measure_adoption(
+    *,
+    tokenizer: Folder = tokenizer_field("tokenizer folder of the model before"),
+    models: dict[int, Path] = model_field("model folders, by step", min_length=1),
+    text: Path = Field(description="documents, .jsonl or .jsonl.gz"),
+    options: AdoptionJob,
+    machine: Hardware,
+    out: Path,
+) -> None:
+    """Measure whether checkpoints of one run write the tokens that the model before lacks."""
+    from revocab.evaluation.adoption import measure_adoption
+
+    measure_adoption(tokenizer, models, text, options, machine, out)
 
 
 @verb()

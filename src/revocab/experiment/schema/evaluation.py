@@ -23,6 +23,7 @@ from revocab.evaluation.generation.kind import PromptOptions
 from revocab.evaluation.metrics import COMET_METRICS
 from revocab.evaluation.multiple_choice.tasks import TaskOptions
 from revocab.evaluation.options import (
+    AdoptionOptions,
     EfficiencyOptions,
     GenerationOptions,
     ScoringOptions,
@@ -124,6 +125,12 @@ class Efficiency(EfficiencyOptions):
     corpus: CorpusId
 
 
+class Adoption(AdoptionOptions):
+    """Whether models write their new tokens, after prompts of a corpus's held-out text."""
+
+    corpus: CorpusId
+
+
 class Evaluation(Closed):
     """What is measured on checkpoints."""
 
@@ -135,6 +142,7 @@ class Evaluation(Closed):
     generation: Generation = Field(default_factory=Generation)
     significance: SignificanceOptions = Field(default_factory=SignificanceOptions)
     efficiency: Efficiency | None = None
+    adoption: Adoption | None = None
 
 
 class ParallelText(Closed):

@@ -1,8 +1,8 @@
-"""Numbers of the runs of a group at chosen steps: accuracies, generated text, similarity."""
+"""Numbers of the runs of a group at chosen steps: scores, generated text, similarity, adoption."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, Literal
 
@@ -12,14 +12,26 @@ from revocab.closed import GenerationTaskId, GroupId, OneLine, TaskLanguage
 from revocab.evaluation.generation.kind import generation_kinds
 from revocab.evaluation.metrics import COMET
 from revocab.evaluation.multiple_choice.families import family_label
-from revocab.report.annotations import Run
-from revocab.report.kind import Place
+from revocab.report.annotations import Experiment, Layout, Run
+from revocab.report.kind import Place, TableOptions
 from revocab.report.names import method_label, metric_label
 from revocab.report.pivot import Column, GroupTable, Pivot, PivotRow, PivotTable
 from revocab.report.results import Results
 from revocab.report.runs import RunIndex, group_tasks
-from revocab.report.table import Cell
+from revocab.report.table import Cell, Row, Table, text
 from revocab.report.values import Average, HelperSimilarity, TaskScore
+
+#: Shares of text in new tokens, and of words cut finer than needed, which no text has by itself.
+SHARES = {
+    "tokens": ("reference", "greedy", "sampled"),
+    "characters": ("reference", "greedy", "sampled"),
+    "words_in_pieces": ("greedy", "sampled"),
+}
+SHARE_LABELS = {
+    "tokens": "New, % of tokens", "characters": "In new tokens, % of characters",
+    "words_in_pieces": "In needless pieces, % of words",
+}  # fmt: skip
+SIDES = {"reference": "Text", "greedy": "Greedy", "sampled": "Sampled"}
 
 
 class AverageAccuracy(Average):
@@ -124,4 +136,59 @@ class SimilarityTable(PivotTable):
         return Pivot(header, rows, over)
 
 
-TABLE = (MultipleChoiceTable, GenerationTable, SimilarityTable)
+class AdoptionTable(TableOptions):
+    """Whether models write their new tokens (``evaluation.adoption``), untrained and trained,
+    beside the share of these in the text itself.
+    """
+
+    kind: Literal["adoption"]
+    group: GroupId
+
+    def adapted(self, runs: Iterable[Run]) -> list[Run]:
+        """Return the scored runs with another vocabulary than the model that they began from."""
+        scored = (run for run in runs if run.group == self.group and run.evaluate)
+        return [run for run in scored if not run.keeps_vocabulary]
+
+    def build(self, results: Results) -> Table:
+        """Return a row per run and checkpoint."""
+        rows = []
+        for run in self.adapted(results.runs):
+            where = f"adoption/{run.id}.json"
+            steps = (results.json(where) or {}).get("steps", {})
+            for step in run.select([0, "last"]):
+                measured = steps.get(str(step), {})
+                cells = [
+                    share_cell(measured.get(side, {}).get(share), where)
+                    for share, sides in SHARES.items()
+                    for side in sides
+                ]
+                won = measured.get("empty_rows", {}).get("largest")
+                empty = Cell(won, scale=100, digits=1, provenance=where)
+                rows.append(Row([text(method_label(run)), text(str(step)), *cells, empty]))
+        header, over = ["Model", "Step"], ["", ""]
+        for share, sides in SHARES.items():
+            header += [SIDES[side] for side in sides]
+            over += [SHARE_LABELS[share]] * len(sides)
+        return Table([*header, "Empty rows win %"], rows, over=[*over, ""])
+
+    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
+        if experiment.evaluation.adoption is None:
+            yield f"{key}: needs evaluation.adoption, received none; name its corpus there"
+        if not self.adapted(experiment.expanded.values()):
+            yield f"{key}.group: no scored run of {self.group!r} has new tokens; name another group"
+
+    def needs(self, layout: Layout) -> list[str]:
+        return [layout.paths.adoption(run.id) for run in self.adapted(layout.runs.values())]
+
+
+def share_cell(share: Mapping[str, float] | None, provenance: str) -> Cell:
+    """Return a share in per cent, with its error over prompts where there are several."""
+    cell = Cell(scale=100, digits=1, provenance=provenance)
+    if share:
+        cell.value, cell.stderr = share["share"], share.get("stderr")
+    if share and "low" in share:
+        cell.interval = (share["low"], share["high"])
+    return cell
+
+
+TABLE = (MultipleChoiceTable, GenerationTable, SimilarityTable, AdoptionTable)

@@ -10,23 +10,25 @@ since all others are negative: new rows that nothing filled, or padding. V rows,
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from revocab.device import checkpoint_on
+from revocab.evaluation.options import AdoptionJob, AdoptionOptions, Hardware
 from revocab.heavy_types import PreTrainedModel
+from revocab.io import read_jsonl, write_json
+from revocab.output import check_files
 from revocab.progress import Say, silent
 from revocab.vocabulary.intersection import match
 from revocab.vocabulary.tokenizers.canonical import CanonicalToken, canonical_vocabulary
 from revocab.vocabulary.tokenizers.encoding import text_encoder
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 
-#: Prompts of a text, tokens of each at most, and tokens written after it.
-PROMPTS, PROMPT_TOKENS, WRITTEN = 16, 64, 32
 TEMPERATURE = 1.0
 #: A row is empty if the median row is so many times as long (as for ``revocab check``).
 FAR = 20
@@ -34,10 +36,41 @@ FAR = 20
 WORD = re.compile(rb"\s+\S+")
 
 
+def measure_adoption(
+    old: Path,
+    models: Mapping[int, Path],
+    text: Path,
+    job: AdoptionJob,
+    machine: Hardware,
+    out: Path,
+) -> None:
+    """Write what a run's checkpoints write after prompts of a corpus, by step.
+
+    ``old`` is the tokenizer of the model that the run began from. Raises :class:`RevocabError` as
+    :func:`adoption` does.
+    """
+    check_files(out, inputs=[old, text, *models.values()])
+    documents = [row["text"] for row in read_jsonl(text)]
+    steps = {}
+    for step, folder in models.items():
+        steps[step] = adoption(old, folder, documents, machine, job)
+        print(f"{job.run}, step {step}: {steps[step]['new_tokens']:,} new tokens", file=sys.stderr)
+    options = job.model_dump(include=set(AdoptionOptions.model_fields))
+    record = {"run": job.run, "corpus": job.corpus, "language": job.language, **options}
+    write_json(out, {**record, "steps": steps})
+
+
 def adoption(
-    folders: Sequence[Path], documents: Sequence[str], device: str, *, say: Say = silent
+    old: Path,
+    folder: Path,
+    documents: Sequence[str],
+    machine: Hardware,
+    options: AdoptionOptions,
+    *,
+    say: Say = silent,
 ) -> dict[str, Any]:
-    """Return what the second of two models writes after prompts of a text, in shares of it.
+    """Return what a model writes after prompts of a text, in shares of it; ``old`` is the folder of
+    the tokenizer that it had before.
 
     Without new tokens nothing is written, and only empty rows are looked for. Raises
     :class:`RevocabError` where the model cannot be loaded or its logits are not finite.
@@ -45,11 +78,12 @@ def adoption(
     from revocab.evaluation.inference.decoding import Decoding
     from revocab.evaluation.inference.engines.transformers import TransformersGenerator
 
-    checkpoint = checkpoint_on(folders[1], device, "auto", PROMPTS)
-    generator = TransformersGenerator(checkpoint, PROMPT_TOKENS + WRITTEN)
+    written = options.written_tokens
+    checkpoint = checkpoint_on(folder, machine.device, machine.dtype, options.prompts, machine.gpus)
+    generator = TransformersGenerator(checkpoint, options.prompt_tokens + written)
     tokens = canonical_vocabulary(generator.tokenizer)
-    matches = match(canonical_vocabulary(load_tokenizer(folders[0])), tokens, "bytes")
-    new = {n for n, old in enumerate(matches) if not old and tokens[n].kind != "special"}
+    matches = match(canonical_vocabulary(load_tokenizer(old)), tokens, "bytes")
+    new = {n for n, same in enumerate(matches) if not same and tokens[n].kind != "special"}
     encoder = text_encoder(generator.tokenizer.backend_tokenizer)
 
     def cut(text: str) -> list[int]:
@@ -57,12 +91,12 @@ def adoption(
 
     begin = generator.encode("a")  # what the tokenizer puts before a text
     begin = begin[: len(begin) - len(cut("a"))]
-    room = generator.context_length - len(begin) - WRITTEN
-    pairs = [*windows(cut("\n".join(documents)), tokens, room)]
+    room = generator.context_length - len(begin) - written
+    pairs = [*windows(cut("\n".join(documents)), tokens, room, options)]
     prompts = [[*begin, *prompt] for prompt, _ in pairs]
     texts = [[*prompt, *rest] for prompt, (_, rest) in zip(prompts, pairs, strict=True)]
     result: dict[str, Any] = {
-        "new_tokens": len(new), "prompts": len(pairs), "written_tokens": WRITTEN,
+        "new_tokens": len(new), "prompts": len(pairs), "written_tokens": written,
         "empty_rows": empty_rows(generator.model, texts),
     }  # fmt: skip
     if not new or not pairs:
@@ -70,9 +104,9 @@ def adoption(
     result["reference"] = shares(counts(rest, tokens, new) for _, rest in pairs)
     sampled = Decoding(temperature=TEMPERATURE)
     for name, decoding in (("greedy", Decoding()), ("sampled", sampled)):
-        say(f"new tokens of {folders[1]}, {name}")
+        say(f"new tokens of {folder}, {name}")
         generator.decoding = decoding
-        outputs = [output.ids for output in generator.generate(prompts, WRITTEN, None)]
+        outputs = [output.ids for output in generator.generate(prompts, written, None)]
         pieces = (
             words_in_pieces(prompt, ids, tokens, cut)
             for (prompt, _), ids in zip(pairs, outputs, strict=True)
@@ -85,19 +119,20 @@ def adoption(
 
 
 def windows(
-    ids: Sequence[int], tokens: Sequence[CanonicalToken], room: int
+    ids: Sequence[int], tokens: Sequence[CanonicalToken], room: int, options: AdoptionOptions
 ) -> Iterator[tuple[list[int], list[int]]]:
     """Yield prompts and what follows each, evenly spread over a text; none of a short one.
 
     A prompt ends where a word does, unless none begins in its second half.
     """
-    number = min(PROMPTS, len(ids) // (2 * WRITTEN)) if room > 0 else 0
-    length = min(PROMPT_TOKENS, room, len(ids) // max(1, number) - WRITTEN)
+    written = options.written_tokens
+    number = min(options.prompts, len(ids) // (2 * written)) if room > 0 else 0
+    length = min(options.prompt_tokens, room, len(ids) // max(1, number) - written)
     for first in (len(ids) * window // number for window in range(number)):
         end = first + length
         back = range(end, end - length // 2, -1)
         end = next((at for at in back if tokens[ids[at]].kind == "word_start"), end)
-        yield [*ids[first:end]], [*ids[end : end + WRITTEN]]
+        yield [*ids[first:end]], [*ids[end : end + written]]
 
 
 def counts(
