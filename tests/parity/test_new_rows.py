@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
+from torch.distributed.tensor import Shard
 from torch.nn import functional
 from training_pico import (
     BATCH,
@@ -26,7 +28,7 @@ from revocab.errors import RevocabError
 from revocab.initialise.rows.source_weights import NEW_ROWS
 from revocab.training.stages import Stage
 from revocab.training.train import train
-from revocab.training.vocabulary_adapter import drop_other_rows
+from revocab.training.vocabulary_adapter import drop_other_rows, own_rows
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -135,6 +137,19 @@ def test_a_step_by_hand_on_two_rows():
     assert matrix[0].tolist() == [1, 0] and math.copysign(1, matrix[0, 1].item()) == -1
     state = optimizer.state[matrix]
     assert state["exp_avg"][0].tolist() == state["exp_avg_sq"][0].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("rows", "parts"), [(7, [(0, 3), (3, 6), (6, 7)]), (6, [(0, 2), (2, 4), (4, 6)]),
+                        (2, [(0, 1), (1, 2), (2, 2)])],
+)  # fmt: skip
+def test_each_of_three_processes_has_its_rows(rows, parts):
+    for rank, (first, end) in enumerate(parts):
+        mesh = SimpleNamespace(size=lambda _: 3, get_local_rank=lambda _, rank=rank: rank)
+        held = torch.zeros(rows, 2)
+        held.placements, held.device_mesh = (Shard(0),), mesh
+        assert own_rows(held) == slice(first, end)
+    assert own_rows(torch.zeros(rows, 2)) == slice(0, rows)
 
 
 def test_a_stop_inside_the_stage_changes_no_byte_and_its_state_has_no_moment_of_others(

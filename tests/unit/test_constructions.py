@@ -226,19 +226,19 @@ def test_the_lowest_ids_are_kept(tmp_path, corpora, bases):
     assert load_tokenizer(tmp_path / "s").get_vocab() == lowest
 
 
-def test_everything_a_donor_has(tmp_path, corpora, bases, donors):
+@pytest.mark.parametrize("family", ["byte_fallback", "unigram"])
+def test_everything_a_donor_has(family, tmp_path, corpora, bases, donors):
     mixtures = {"corpora": mixture(corpora, el=1.0)}
     out = tmp_path / "all"
-    made = change(
-        "extend", bases["byte_fallback"], mixtures, out, donors / "byte_fallback", add="all"
-    )
-    assert made["added"] > 100
+    made = change("extend", bases[family], mixtures, out, donors / "byte_fallback", add="all")
+    added = [token["token"] for token in read_json(out / "changes.json")["added"]]
+    assert made["added"] == len(added) == len({*added}) > 100
     wanted = set(load_tokenizer(donors / "byte_fallback").get_vocab())
     have = load_tokenizer(out).get_vocab()
     words = {token for token in wanted if token.strip("▁").isalpha()}
     assert len(words - have.keys()) <= 0.02 * len(words)
     some, donor = {"add": "all", "donor_top": 100}, donors / "byte_fallback"
-    top = change("extend", bases["byte_fallback"], mixtures, tmp_path / "top", donor, **some)
+    top = change("extend", bases[family], mixtures, tmp_path / "top", donor, **some)
     assert 0 < top["added"] < made["added"]
 
 

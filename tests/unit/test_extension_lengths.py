@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 import unicodedata
 from itertools import pairwise
@@ -23,6 +24,7 @@ from revocab.vocabulary.building.constructions.extend import (
     compare_lines,
     with_marks_joined,
 )
+from revocab.vocabulary.building.expansion import MARGIN, new_scores
 from revocab.vocabulary.tokenizers.alphabets import to_byte_level
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 from revocab.vocabulary.tokenizers.splitter import repair_splitter
@@ -235,3 +237,17 @@ def test_a_splitter_that_cannot_be_repaired_is_refused(bases, corpora, tmp_path)
     said = refusal(prefixed, corpora)
     assert "ByteLevel with use_regex: true has add_prefix_space: true" in said
     assert "allowed is add_prefix_space: false; leave join_marks out, or train" in said
+
+
+def test_scores_of_new_pieces_by_hand():
+    """Of 100 tokens: "ab" frequent, "ba" rare, "é" and "aé" unknown at 10 below the lowest."""
+    scores, uses = {"a": -1.0, "b": -2.0}, {"ab": 50, "ba": 1, "é": 2, "aé": 1}
+    found = new_scores(scores, uses, 100, ["aé", "ba", "ab"])
+    assert found["ab"] == pytest.approx(math.log(0.5))
+    assert found["ba"] == -2.0  # its path, -3, and its frequency are below the lowest
+    assert found["aé"] == -2.0
+    # Known from then on: "éa" is cut as "é" and "a", by their scores.
+    found = new_scores(scores, uses, 100, ["éa", "é"])
+    assert found == {"é": -2.0, "éa": -2.0}
+    found = new_scores({"a": -0.01, "b": -9.0}, {}, 100, ["aa"])
+    assert found == {"aa": pytest.approx(-0.02 + MARGIN)}

@@ -40,8 +40,8 @@ def test_a_task_of_a_step():
     assert alone["MASTER_ADDR"] == "localhost"
     others = [{**STEP, "SLURM_PROCID": str(one)} for one in range(8)]
     assert len({process_variables(one)["MASTER_PORT"] for one in others}) == 1
-    again = process_variables({**STEP, "SLURM_STEP_ID": "3"})
-    assert again["MASTER_PORT"] != found["MASTER_PORT"]
+    for other in ({"SLURM_STEP_ID": "3"}, {"SLURM_JOB_ID": "4712"}):
+        assert process_variables(STEP | other)["MASTER_PORT"] != found["MASTER_PORT"]
 
 
 @pytest.mark.parametrize(

@@ -193,3 +193,9 @@ def test_a_corpus_that_runs_out_is_named(tmp_path, capsys):
     assert capsys.readouterr().err == said + "\n"
     assert shortage(describe_training_text(mixture, training_budgets(mixture, 42))) == ""
     assert shortage(describe_training_text(mixture[:1], {"it": 100})) == ""
+    # One byte may be lost to rounding, two are left on purpose.
+    assert all(
+        "ran out" in shortage(described | {"it": described["it"] | {"bytes": size}})
+        for size in (100, 99)
+    )
+    assert shortage(described | {"it": described["it"] | {"bytes": 98}}) == ""
