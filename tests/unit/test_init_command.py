@@ -38,8 +38,12 @@ def test_what_a_method_lacks_is_said_at_once_and_before_anything_is_read(toys, t
     assert said == []
     with pytest.raises(RevocabError, match=r"savaa"):
         initialise(toys / "untied", tmp_path / "out", "savaa")
-    with pytest.raises(RevocabError, match="no such folder; give a Hugging Face model folder"):
-        initialise(tmp_path / "absent", tmp_path / "out", "lapt")
+    absent = {name: tmp_path / name for name in ("source", "target_tokenizer", "helper", "pairs")}
+    with pytest.raises(RevocabError) as caught:
+        initialise(absent.pop("source"), tmp_path / "out", "sava", say=said.append, **absent)
+    flags = ("--source", "--target-tokenizer", "--pairs", "--helper")
+    assert [problem.split(": ")[0] for problem in caught.value.problems] == [*flags]
+    assert said == []
 
 
 def test_a_device_that_is_not_there_is_refused(toys, tmp_path):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 import training_pico as pico
+from safetensors.torch import save_file
 from torch.nn import functional
 
 from revocab.closed import checked
@@ -242,6 +243,13 @@ def test_export_keeps_dtype_tying_and_companions(tmp_path, tied, dtype):
         model.state_dict().items(), again.state_dict().values(), strict=True
     ):
         assert torch.equal(ours.to(dtype), theirs), name
+
+
+def test_the_stored_dtype_is_that_of_most_bytes(tmp_path):
+    small = {name: torch.zeros(4, dtype=torch.bfloat16) for name in "abc"}
+    save_file(small | {"d": torch.zeros(4)}, tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text("{}")
+    assert checkpoints.stored_dtype(tmp_path) == torch.bfloat16
 
 
 def test_a_folder_without_safetensors(tmp_path):

@@ -62,8 +62,8 @@ class InitInputs(Closed):
     )
 
     def check(self, method: Method, options: MethodOptions) -> None:
-        """Raise :class:`RevocabError` naming all that the method needs and lacks, and all that it
-        has and does not read.
+        """Raise :class:`RevocabError` naming all that the method needs and lacks, all that it has
+        and does not read, and all that is not there.
         """
         needed: dict[str, str] = {}
         if not method.keeps_vocabulary:
@@ -83,6 +83,11 @@ class InitInputs(Closed):
             f"{flag_of(key)}: method {method.name!r} does not read it; leave it out"
             for key, value in self
             if value is not None and key not in read
+        ]
+        problems += [
+            f"{flag_of(key)}: {value}: no such {'file or ' * (key == 'vectors')}folder"
+            for key, value in self
+            if value is not None and key in read and not value.exists()
         ]
         refuse(problems)
 
