@@ -138,11 +138,14 @@ def hash_of(name: str) -> str:
 def tests_of(name: str, line: int, measured: dict[str, Any]) -> list[str]:
     """Return the test files that run a line, and those that have changed since.
 
-    Where the module itself has changed, the lines have moved: all that run any line of it.
+    Where no test runs it, or the module has changed and its lines have moved: all that run any
+    line of it.
     """
     hashes, lines = measured["hashes"], measured["lines"].get(name, {})
     same = hashes.get(name) == hash_of(name)
-    tests = set(lines.get(str(line), ()) if same else chain.from_iterable(lines.values()))
+    # What runs while a module is imported, runs in no test by name.
+    tests = set(lines.get(str(line), ()) if same else ())
+    tests = tests or set(chain.from_iterable(lines.values()))
     paths = (str(path.relative_to(REPOSITORY)) for path in REPOSITORY.glob("tests/*/test_*.py"))
     tests |= {test for test in paths if hashes.get(test) != hash_of(test)}
     return sorted(test for test in tests if (REPOSITORY / test).is_file())
