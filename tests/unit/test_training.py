@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -14,6 +16,7 @@ from revocab.errors import RevocabError
 from revocab.io import read_csv
 from revocab.training import checkpoints, resume_state
 from revocab.training.data.packed_rows import check_fit, open_packed
+from revocab.training.loop import Training
 from revocab.training.loss import linear_cross_entropy, next_token_loss
 from revocab.training.records import HELDOUT, LOSSES, LossTables
 from revocab.training.run import MicroBatch, Settings, fingerprint
@@ -250,6 +253,22 @@ def test_the_stored_dtype_is_that_of_most_bytes(tmp_path):
     save_file(small | {"d": torch.zeros(4)}, tmp_path / "model.safetensors")
     (tmp_path / "config.json").write_text("{}")
     assert checkpoints.stored_dtype(tmp_path) == torch.bfloat16
+
+
+def test_the_time_that_is_left_by_hand():
+    """Of ten steps of two seconds four are done; two evaluations of 3 s and an export of 5 s."""
+    loop = SimpleNamespace(
+        settings=SimpleNamespace(steps=10, batch_size=4),
+        packed=SimpleNamespace(sequence_length=16),
+        step=4, steps=4, step_seconds=8.0, heldout_steps=[2, 4, 5, 10], checkpoint_steps=[4, 10],
+        seconds={"evaluation": [2.0, 4.0], "export": [5.0], "state": []}, last_loss=None,
+    )  # fmt: skip
+    assert Training.progress(loop) == "32 tokens/s, 23 s left"
+    loop.last_loss, loop.seconds["state"] = (
+        1.25,
+        [3 * resume_state.LOST_AT_MOST],
+    )  # four times as long
+    assert Training.progress(loop) == "loss 1.250, 32 tokens/s, 1 min 32 s left"
 
 
 def test_a_folder_without_safetensors(tmp_path):
