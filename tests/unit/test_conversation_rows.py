@@ -115,6 +115,8 @@ def test_what_is_longer_than_a_row_is_refused_or_left_out(folders, tmp_path):
     length = len(longest.ids) - 1
     with pytest.raises(RevocabError, match=rf"conversation '{longest.id}': {length + 1} tokens, b"):
         packed(folders, tmp_path / "out", sequence_length=length, rows=16)
+    manifest = packed(folders, tmp_path / "whole", sequence_length=length + 1, rows=16)
+    assert "skipped_too_long" not in manifest["corpora"]["it"]
     manifest = packed(
         folders, tmp_path / "out", sequence_length=length, rows=16, drop_too_long=True
     )

@@ -135,6 +135,12 @@ def test_what_is_unseen_is_named():
     assert all(part in unseen.sentence("corpus x", 20) for part in ("8 of 20", "document '1'"))
     assert [name_of(data) for data in (b"\xf1", b" ", b"a b")] == ["0xF1", "0x20", "a b"]
     assert size_of(unseen.kinds) == 8
+    unseen = Unseen()
+    unseen.add(Counter({bytes([97 + n]): n // 2 for n in range(2, 14)}), "x")
+    # The commonest eight of twelve, by count and then by name.
+    assert [*unseen.described()["unseen"].items()] == [
+        *{"m": 6, "n": 6, "k": 5, "l": 5, "i": 4, "j": 4, "g": 3, "h": 3}.items()
+    ]
 
 
 def test_beyond_a_number_of_kinds_the_commoner_half_is_held(monkeypatch):

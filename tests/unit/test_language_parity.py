@@ -46,6 +46,13 @@ def test_each_merge_cuts_all_texts():
     assert learn(both, 2, anything).uses == {"ab": 9, "abc": 11}
 
 
+def test_a_pair_that_falls_to_the_minimum_is_still_learned():
+    # bc 6, ab 5; then abc 3, and of ab the two that stand alone.
+    words = text_of({"abc": 3, "bc": 3, "ab": 2})
+    assert learn([words], 9, anything, minimum=2).tokens == ["bc", "abc", "ab"]
+    assert learn([words], 9, anything, minimum=3).tokens == ["bc", "abc"]
+
+
 WORD = st.text("abc", min_size=1, max_size=6)
 
 

@@ -118,6 +118,18 @@ def test_text_of_special_tokens_is_text_unless_it_is_parsed(tokenizer):
     assert text.corpora["x"].described()["unseen"] == {"</s>": 2}
 
 
+def test_a_document_without_any_token_counts_by_its_bytes():
+    from tokenizers import Tokenizer, models
+
+    letters = Tokenizer(models.BPE({"<s>": 0, **{c: n for n, c in enumerate("abcdefg", 1)}}, []))
+    array, text = packed(
+        TextTokenizer(letters, 8, 0, None, Path("toy")), {"x": (1.0, reader("éé", "abc", "defg"))}
+    )
+    assert array.tolist() == [[0, 1, 2, 3], [0, 4, 5, 6]]
+    found = text.corpora["x"].described()
+    assert (found["bytes"], found["skipped_empty"], found["unseen"]) == (4 + 3 + 3, 1, {"é": 2})
+
+
 @pytest.mark.parametrize(
     ("texts", "options", "said"),
     [

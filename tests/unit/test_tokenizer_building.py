@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.errors import RevocabError
 from revocab.io import sha256
-from revocab.vocabulary.building.constructions.train import train_tokenizer
+from revocab.vocabulary.building.constructions.train import steady_scores, train_tokenizer
 from revocab.vocabulary.building.training_text import (
     TrainingText,
     batched,
@@ -179,6 +179,14 @@ def test_real_mistral(tmp_path, shared_folder):
     assert tokenizer.tokenize("La città è più bella.")[-1] == "."
     manifest = json.loads((tmp_path / "mistral" / "manifest.json").read_text())
     assert manifest["path"] == "mistral-7b-v0.1"
+
+
+def test_characters_that_were_forced_are_numbered_anew():
+    """Within 4e-4 of the lowest: b and c, not z, which was chosen."""
+    pieces = [("z", -3.0), ("c", -9.0), ("b", -9.0001), ("zz", -9.0002), ("ab", -2.0000004)]
+    assert steady_scores(pieces) == [
+        ("ab", -2.0), ("z", -3.0), ("b", -9.0), ("c", -9.0001), ("zz", -9.0002),
+    ]  # fmt: skip
 
 
 def test_a_corpus_that_runs_out_is_named(tmp_path, capsys):

@@ -39,12 +39,9 @@ ALLOWED = (
 def merge_pieces(text: str, ranks: Mapping[Merge, int]) -> tuple[list[str], list[Merge]]:
     """Return what BPE makes of ``text`` (one word), and the merges performed, in order."""
     pieces, done = list(text), []
-    while len(pieces) > 1:
-        ranked = [
-            (ranks[pair], place) for place, pair in enumerate(pairwise(pieces)) if pair in ranks
-        ]
-        if not ranked:
-            break
+    while ranked := [
+        (ranks[pair], place) for place, pair in enumerate(pairwise(pieces)) if pair in ranks
+    ]:
         place = min(ranked)[1]
         done.append((pieces[place], pieces[place + 1]))
         pieces[place : place + 2] = [pieces[place] + pieces[place + 1]]

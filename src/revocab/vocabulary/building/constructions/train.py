@@ -90,7 +90,7 @@ def _bpe(
     )
 
 
-def _steady(pieces: list[tuple[str, float]]) -> list[tuple[str, float]]:
+def steady_scores(pieces: list[tuple[str, float]]) -> list[tuple[str, float]]:
     """Return pieces and scores that are the same in every process, best first.
 
     The trainer adds in the order of a seeded hash: sums differ in their last digits, and characters
@@ -128,7 +128,7 @@ def _unigram(
             f" ({str(error).strip()}); give more text or another vocabulary_size"
         ) from error
     pieces = json.loads(trained.to_str())["model"]["vocab"]
-    ordered = _steady([(piece, score) for piece, score in pieces if piece != "<unk>"])
+    ordered = steady_scores([(piece, score) for piece, score in pieces if piece != "<unk>"])
     # No word holds the spelling of a special or byte token, so their scores are never used; the
     # lowest one leaves the cost of an unknown character, which depends on it, as it is.
     lowest = ordered[-1][1]
