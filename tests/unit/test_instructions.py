@@ -131,6 +131,16 @@ def test_right_answers_follow_and_chance_is_what_others_answers_get():
     assert "followed_content" not in found  # no row asks for it
 
 
+def test_chance_is_a_mean_over_the_answers_to_other_questions():
+    """Of two others' answers each of the first two is passed by one, the third by none."""
+    rows = [
+        {"output": "", "finish_reason": "eos", "references": [answer], "checks": {"lines": count}}
+        for answer, count in (("a", 1), ("b", 1), ("c\nd", 2))
+    ]
+    assert values(rows)["followed_by_chance"] == pytest.approx(100 / 3)
+    assert "followed_by_chance" not in values(rows[:1])
+
+
 def test_each_share_counts_those_alone_that_ask_for_it():
     rows = outputs("Il gatto  dorme.", "Il gatto è qui.", "- uno\ndue", "Certo, ecco.")
     rows[3]["finish_reason"] = "length"

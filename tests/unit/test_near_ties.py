@@ -92,6 +92,17 @@ def test_batches_that_are_too_large_are_cut(workplace, monkeypatch):
     assert set(sizes) == {1} and settled.batch_size == BATCH_SIZE
 
 
+def test_a_batch_holds_as_many_rows_as_its_mask_may(monkeypatch):
+    """Of ten tokens each: a hundred entries of the mask a row."""
+    monkeypatch.setattr(shared_contexts, "MASK_ENTRIES", 300)
+    rows = [shared_contexts.SharedContext([0] * 10, [(number, [1])]) for number in range(7)]
+    limits = SimpleNamespace(batch_size=100, batch_tokens=100)
+    batches = shared_contexts.SharedContextLM._batches(limits, rows)
+    assert [len(batch) for batch in batches] == [3, 3, 1]
+    limits.batch_tokens = 29
+    assert [*map(len, shared_contexts.SharedContextLM._batches(limits, rows))] == [2, 2, 2, 1]
+
+
 def test_batches_are_those_of_the_harness(workplace):
     """Any request, scored again with its batch, has the bits it has among all."""
     model, ties, far = workplace

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.errors import RevocabError
 from revocab.io import sha256
+from revocab.vocabulary.building import constructions
 from revocab.vocabulary.building.constructions.train import steady_scores, train_tokenizer
 from revocab.vocabulary.building.training_text import (
     TrainingText,
@@ -179,6 +180,27 @@ def test_real_mistral(tmp_path, shared_folder):
     assert tokenizer.tokenize("La città è più bella.")[-1] == "."
     manifest = json.loads((tmp_path / "mistral" / "manifest.json").read_text())
     assert manifest["path"] == "mistral-7b-v0.1"
+
+
+def test_characters_are_counted_in_every_corpus_by_its_share(tmp_path, monkeypatch):
+    """Of 400 bytes 40 are read, three quarters of them Italian."""
+    for name, letter, size in (("it", "a", 300), ("en", "b", 100)):
+        job = CorpusJob(corpus=name, language=name)
+        prepare_corpus([{"text": letter * size}], {"label": name}, job, tmp_path / name)
+    mixture = [
+        TrainingText(name, share, tmp_path / name) for name, share in (("it", 0.75), ("en", 0.25))
+    ]
+    read = []
+
+    def stop(texts, limit):
+        read.extend(texts)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(constructions.train, "COUNTED_CHARACTERS", 40)
+    monkeypatch.setattr(constructions.train, "frequent_characters", stop)
+    with pytest.raises(KeyboardInterrupt):
+        build_trained(mixture, "byte_fallback", 300, tmp_path / "out")
+    assert read == ["a" * 30, "b" * 10]
 
 
 def test_characters_that_were_forced_are_numbered_anew():
