@@ -10,6 +10,7 @@ from evaluation_toys import write_model
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from revocab.errors import RevocabError
+from revocab.evaluation import efficiency
 from revocab.evaluation.efficiency import measure, read_text, timings, writing_seconds
 from revocab.evaluation.options import EfficiencyJob, EfficiencyOptions, Hardware
 from revocab.io import read_json, write_jsonl
@@ -77,6 +78,26 @@ def test_a_real_model(text, tmp_path):
     assert found["first_token_seconds"] > 0 and found["peak_memory_bytes"] > 1e7
     assert found["parameter_bytes"] > 1000
     json.dumps(found)
+
+
+def test_rates_of_known_times(text, tmp_path, monkeypatch):
+    folder = write_model(tmp_path / "model", context_length=256)
+    seconds = {"prompt": 2.0, "rate": 50.0, "first": 0.5, "step": 0.25}
+    monkeypatch.setattr(efficiency, "timings", lambda *_: seconds)
+    found = measure(folder, text, SMALL, Hardware())
+    per_token = 240 / found["tokens"]
+    cache = cache_bytes_per_token(AutoConfig.from_pretrained(folder), "float32")
+    assert found["tokens"] > 4
+    expected = {
+        "prompt_characters_per_second": 120, "prompt_tokens_per_second": found["tokens"] / 2,
+        "generated_tokens_per_second": 50, "generated_characters_per_second": 50 * per_token,
+        "first_token_seconds": 0.5, "seconds_per_token": 0.25,
+        "seconds_per_100_characters": 25 / per_token,
+        "cache_bytes_per_1000_characters": cache * 1000 / per_token,
+    }  # fmt: skip
+    assert {name: found[name] for name in expected} == pytest.approx(expected)
+    words = len(read_text(text, 240).split())
+    assert found["tokens_per_word"] == pytest.approx(found["tokens"] / words)
 
 
 def test_parameter_bytes_are_those_of_the_loaded_model(tmp_path):

@@ -203,6 +203,11 @@ def test_characters_are_counted_in_every_corpus_by_its_share(tmp_path, monkeypat
     assert read == ["a" * 30, "b" * 10]
 
 
+def test_the_marker_alone_may_be_frequent():
+    assert frequent_characters(["aab"], 1) == ["▁"]
+    assert frequent_characters(["aab"], 2) == ["a", "▁"]
+
+
 def test_characters_that_were_forced_are_numbered_anew():
     """Within 4e-4 of the lowest: b and c, not z, which was chosen."""
     pieces = [("z", -3.0), ("c", -9.0), ("b", -9.0001), ("zz", -9.0002), ("ab", -2.0000004)]

@@ -229,7 +229,7 @@ class AddedWords:
             return any(
                 line[begin : begin + length] in words
                 for length in lengths
-                for begin in range(len(line) - length + 1)
+                for begin in range(len(line))
             )
 
         lines = (line for text in texts for line in text.splitlines() if line)
