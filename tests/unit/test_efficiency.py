@@ -13,7 +13,7 @@ from revocab.errors import RevocabError
 from revocab.evaluation import efficiency
 from revocab.evaluation.efficiency import measure, read_text, timings, writing_seconds
 from revocab.evaluation.options import EfficiencyJob, EfficiencyOptions, Hardware
-from revocab.io import read_json, write_jsonl
+from revocab.io import read_json, read_jsonl, write_jsonl
 from revocab.models.parameters import cache_bytes_per_token
 from revocab.models.weights import parameter_bytes
 
@@ -65,6 +65,10 @@ def test_text_is_cut_by_characters(text):
     assert len(found) == 50 and found.startswith("il fornaio vende il pane al gatto 0\nil")
     with pytest.raises(RevocabError, match="5000 wanted; lower evaluation"):
         read_text(text, 5000)
+    whole = "\n".join(row["text"] for row in read_jsonl(text))
+    assert read_text(text, len(whole)) == whole
+    with pytest.raises(RevocabError, match=f" {len(whole)} characters, {len(whole) + 1} wanted"):
+        read_text(text, len(whole) + 1)
 
 
 def test_a_real_model(text, tmp_path):

@@ -299,6 +299,8 @@ def test_a_system_does_not_differ_from_itself_and_unlike_items_are_refused():
     found = compare(items, items)
     assert (found.difference, found.low, found.high, found.p_value) == (0, 0, 0, 1)
     assert compare(mean_items([1.0]), mean_items([0.0])) is None
+    pair = compare(mean_items([1.0, 1.0]), mean_items([0.0, 0.0]))
+    assert pair is not None and pair.difference == pair.low == pair.high == 1
     with pytest.raises(ValueError, match=r"\(4, 1\) items against \(1, 1\)"):
         compare(items, mean_items([1.0]))
 

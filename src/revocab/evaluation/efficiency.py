@@ -34,14 +34,15 @@ def read_text(path: Path, characters: int) -> str:
 
     Raises :class:`RevocabError` if there is too little text.
     """
-    parts, size = [], 0
+    parts: list[str] = []
+    size = -1  # no line feed stands before the first
     for row in read_jsonl(path):
         parts.append(" ".join(str(row["text"]).split()))
-        size += len(parts[-1]) + 1
-        if size > characters:
+        size += 1 + len(parts[-1])
+        if size >= characters:
             return "\n".join(parts)[:characters]
     raise RevocabError(
-        f"{path}: {size} characters, {characters} wanted; lower evaluation.efficiency.prompts or "
+        f"{path}: {max(size, 0)} characters, {characters} wanted; lower evaluation.efficiency.prompts or "
         "prompt_characters, or hold out more text"
     )
 
