@@ -36,6 +36,7 @@ from revocab.vocabulary.token_counts import (
     TokenCounts,
     count_token_classes,
     share_split,
+    token_classes,
 )
 
 TEXTS = ["Il cane corre.", "La città è bella, e grande.", "Un altro cane dorme qui."]
@@ -102,6 +103,7 @@ def test_unknown_and_byte_tokens():
     assert found.bytes_.tolist() == [0, 3]
     assert found.unknown.tolist() == [0, 0]
     # Byte-level: parts of characters are bytes; a line end is text.
+    assert len(token_classes(byte_level())) == max(byte_level().get_vocab().values()) + 1
     found = count_token_classes(byte_level(), ["cane\n", "èé"])
     assert found.bytes_.tolist() == [0, 2]
 

@@ -183,3 +183,5 @@ BETWEEN = {0: 4, 1: 3.5, 2: 3, 3: 2, 4: 1, 4.003: 1, 4.1: None, -0.1: None}
 def test_places_between_points_by_hand():
     assert {place: at_place(CURVE, place) for place in BETWEEN} == BETWEEN
     assert at_place([], 1) is None
+    later = [(1000.0, 4.0), (2000.0, 3.0)]
+    assert [at_place(later, place) for place in (998, 999.5, 2001, 2003)] == [None, 4, 3, None]

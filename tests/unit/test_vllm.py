@@ -42,6 +42,9 @@ def test_a_cpu_holds_the_cache_of_its_sequences_and_no_more(monkeypatch):
     for device in ("cpu", "cuda"):
         measured = vllm_start.start_settings(config, device, "bfloat16", 200, sequences=5)
         assert measured["kv_cache_memory_bytes"] == per_token // 2 * (256 * 5 + own)
+    # Two GPUs hold half of a token's keys and values each.
+    half = vllm_start.start_settings(config, "cuda", "float32", 200, sequences=5, gpus=2)
+    assert half["kv_cache_memory_bytes"] == per_token // 2 * (256 * 5 + own)
     narrow = LlamaConfig(hidden_size=64, num_attention_heads=4, num_key_value_heads=4)
     with pytest.raises(ValueError, match="heads 16 wide"):
         vllm_start.start_settings(narrow, "cpu", "float32", 200)
