@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from unittest.mock import Mock
+
 import pytest
 import torch
 import yaml
@@ -13,6 +16,7 @@ from toy_models import TARGET_WORDS, build_old_and_new
 from revocab.evaluation.adoption import (
     adoption,
     counts,
+    empty_rows,
     measure_adoption,
     shares,
     windows,
@@ -82,10 +86,14 @@ def test_shares_are_of_all_prompts_together():
     assert found["tokens"]["of"] == 12
     assert 0 <= found["tokens"]["low"] < 4 / 12 < found["tokens"]["high"] <= 0.75
     assert found["none"] is None
+    # Of three prompts one has a word: without it there is no share, which counts as none.
+    (words,) = shares({"words": pair} for pair in [(1, 2), (0, 0), (0, 0)]).values()
+    assert (words["share"], words["low"], words["high"]) == (0.5, 0, 0.5)
 
 
-@given(st.lists(st.integers(0, END - 1), max_size=3000), st.integers(-2, 100))
-def test_windows_lie_in_the_text_one_after_the_other(ids, room):
+@given(st.integers(0, 3000), st.integers(-2, 100), st.randoms(use_true_random=False))
+def test_windows_lie_in_the_text_one_after_the_other(size, room, random):
+    ids = random.choices(range(END), k=size)
     pairs, at = [*windows(ids, TOKENS, room, OPTIONS)], 0
     for prompt, rest in pairs:
         assert 0 < len(prompt) <= room and len(rest) == OPTIONS.written_tokens
@@ -198,3 +206,15 @@ def test_the_table_by_hand(tmp_path):
     assert not any(row[0] in ("LAPT", "Mistral") for row in rows)  # they have no new token
     (cell,) = {row.cells[2].interval for row in built.rows} - {None}
     assert cell == (0.125, 0.5)
+
+
+def test_an_empty_row_wins_where_it_has_the_largest_logit():
+    """Of three places in the first, of two in the second."""
+    logits = {
+        3: torch.tensor([[[1.0, -1, -2, 0], [-3, -1, -2, 0], [-1, -1, 2, 1]]]),
+        2: torch.tensor([[[-3.0, -1, -2, 0], [1, 1, 2, -1]]]),
+    }
+    weight = torch.tensor([[1.0, 0], [0, 1], [1, 1], [0, 0]])
+    model = Mock(device="cpu", side_effect=lambda ids: SimpleNamespace(logits=logits[ids.numel()]))
+    model.get_output_embeddings.return_value.weight = weight
+    assert empty_rows(model, [[1, 2, 0], [2, 1]]) == {"rows": 1, "largest": 2 / 5}

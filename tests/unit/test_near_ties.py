@@ -101,6 +101,9 @@ def test_a_batch_holds_as_many_rows_as_its_mask_may(monkeypatch):
     assert [len(batch) for batch in batches] == [3, 3, 1]
     limits.batch_tokens = 29
     assert [*map(len, shared_contexts.SharedContextLM._batches(limits, rows))] == [2, 2, 2, 1]
+    limits.batch_size, limits.batch_tokens = 4, 1000
+    rows[0].requests *= 4  # a batch by itself
+    assert [*map(len, shared_contexts.SharedContextLM._batches(limits, rows))] == [1, 3, 3]
 
 
 def test_batches_are_those_of_the_harness(workplace):
