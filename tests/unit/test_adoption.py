@@ -211,7 +211,7 @@ def test_the_table_by_hand(tmp_path):
 def test_an_empty_row_wins_where_it_has_the_largest_logit():
     """Of three places in the first, of two in the second."""
     logits = {
-        3: torch.tensor([[[1.0, -1, -2, 0], [-3, -1, -2, 0], [-1, -1, 2, 1]]]),
+        3: torch.tensor([[[0.5, -1, -2, 0], [-3, -1, -2, 0], [-1, -1, 2, 1]]]),
         2: torch.tensor([[[-3.0, -1, -2, 0], [1, 1, 2, -1]]]),
     }
     weight = torch.tensor([[1.0, 0], [0, 1], [1, 1], [0, 0]])
