@@ -38,6 +38,7 @@ from revocab.vocabulary.token_counts import (
     share_split,
     token_classes,
 )
+from revocab.vocabulary.tokenizers import encoding
 
 TEXTS = ["Il cane corre.", "La città è bella, e grande.", "Un altro cane dorme qui."]
 
@@ -90,6 +91,17 @@ def test_equals_a_plain_loop(tokenizers, documents):
         ratios = [len(tokenizer.tokenize(text)) / len(words.tokenize(text)) for text in kept]
         assert row["fertility"] == pytest.approx(sum(ratios) / len(ratios), abs=1e-9)
         assert distribution["fertility"] == ratios
+
+
+def test_texts_of_several_batches_are_counted_by_themselves(monkeypatch):
+    texts = ["cane", "zzz cane", "", "cane zzz zzz", "cane"]
+    whole = count_token_classes(wordpiece(), texts)
+    by_one = [[text] for text in texts]
+    monkeypatch.setattr(encoding, "_batches", lambda documents: by_one)
+    parts = count_token_classes(wordpiece(), texts)
+    for name in ("tokens", "unknown", "bytes_", "lost"):
+        assert getattr(parts, name).tolist() == getattr(whole, name).tolist()
+    assert parts.unseen == whole.unseen and whole.unseen.first == "document 2"
 
 
 def test_unknown_and_byte_tokens():
