@@ -4,9 +4,9 @@
 
 A fault is a small change of arithmetic (:mod:`formulas`): a sign, + for -, * for /, a term left
 out, one more in a constant, a range or a bound, < for <=, another axis or norm, a sum for a mean.
-The test files that run the changed line do so in a copy of the checkout, the quick before the slow;
-the first test that fails, and passes without the fault, has found it. Which files run a line is
-measured once, in a run of the suite (``--lines FILE``).
+The test files that run the changed line do so in a copy of the checkout, those that run little else
+first; the first test that fails, and passes without the fault, has found it. Which files run a line
+is measured once, in a run of the suite (``--lines FILE``).
 
 Results are JSON lines. The same call goes on where it was stopped, and tries again what lies in a
 file that has changed since. Exit status: 0 at least 95 % found, 1 fewer.
@@ -23,6 +23,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -62,14 +63,13 @@ class Checkout:
         for stale in (self.folder / name).parent.glob(f"__pycache__/{Path(name).stem}.*.pyc"):
             stale.unlink()  # it may be as old and as long
 
-    def find(self, tests: list[str], seconds: dict[str, float]) -> str:
+    def find(self, tests: list[str]) -> str:
         """Return the first test that fails; empty: none, or none runs."""
-        tests = sorted(tests, key=lambda name: seconds.get(name, 3.0))
         blamed = ["--deselect=" + test for test, passes in self.passing.items() if not passes]
-        return self.failed([*blamed, *tests], seconds) if tests else ""
+        return self.failed([*blamed, *tests]) if tests else ""
 
-    def failed(self, words: list[str], seconds: dict[str, float]) -> str:
-        """Run tests to the first that fails, and return its name; note how long files took."""
+    def failed(self, words: list[str]) -> str:
+        """Run tests to the first that fails, and return its name."""
         report = self.folder / "mutate.xml"
         report.unlink(missing_ok=True)
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-n", "0"]
@@ -91,21 +91,17 @@ class Checkout:
             raise SystemExit(f"pytest ended with {process.returncode}: {' '.join(command)}")
         if not report.exists():  # it ran too long, or Python itself died
             return "" if process.returncode == -signal.SIGKILL else CRASH
-        took: dict[str, float] = {}
-        broken = ""
         for case in ElementTree.parse(report).getroot().iter("testcase"):
-            # A file that cannot be imported has no class name, and its own in its place.
-            file = (case.get("classname") or case.get("name", "")).replace(".", "/") + ".py"
-            took[file] = took.get(file, 0) + float(case.get("time", 0))
             if case.find("failure") is not None or case.find("error") is not None:
-                broken = f"{file}::{case.get('name')}" if case.get("classname") else file
-        seconds |= {name: each for name, each in took.items() if each > seconds.get(name, 0)}
-        return broken
+                # A file that cannot be imported has no class name, and its own in its place.
+                file = (case.get("classname") or case.get("name", "")).replace(".", "/") + ".py"
+                return f"{file}::{case.get('name')}" if case.get("classname") else file
+        return ""
 
     def passes(self, test: str) -> bool:
         """Return whether a test passes as the files stand."""
         if test not in self.passing:
-            self.passing[test] = not self.failed([test], {})
+            self.passing[test] = not self.failed([test])
         return self.passing[test]
 
 
@@ -136,7 +132,8 @@ def hash_of(name: str) -> str:
 
 
 def tests_of(name: str, line: int, measured: dict[str, Any]) -> list[str]:
-    """Return the test files that run a line, and those that have changed since.
+    """Return the test files that run a line, and those that have changed since; first those that
+    run the fewest lines in all.
 
     Where no test runs it, or the module has changed and its lines have moved: all that run any
     line of it.
@@ -148,7 +145,9 @@ def tests_of(name: str, line: int, measured: dict[str, Any]) -> list[str]:
     tests = tests or set(chain.from_iterable(lines.values()))
     paths = (str(path.relative_to(REPOSITORY)) for path in REPOSITORY.glob("tests/*/test_*.py"))
     tests |= {test for test in paths if hashes.get(test) != hash_of(test)}
-    return sorted(test for test in tests if (REPOSITORY / test).is_file())
+    run = Counter(chain.from_iterable(chain(*map(dict.values, measured["lines"].values()))))
+    there = (test for test in tests if (REPOSITORY / test).is_file())
+    return sorted(there, key=lambda test: (run[test], test))
 
 
 def faults(room: str, seed: int, count: int) -> Iterator[tuple[str, Change]]:
@@ -192,7 +191,6 @@ def main() -> int:
     lines = options.results.read_text("utf-8").splitlines() if options.results.exists() else []
     known = [json.loads(line) for line in lines]
     done = {result["fault"]: result for result in known}
-    seconds = {name: each for result in known for name, each in result["seconds"].items()}
     options.results.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="revocab-mutate-") as folder:
         checkout = Checkout(Path(folder))
@@ -203,11 +201,8 @@ def main() -> int:
         for number, (name, change) in enumerate(planned, 1):
             fault = f"{spoken(name, change)}  [{hash_of(name)}]"
             if fault not in done:
-                before = seconds.copy()
                 tests = tests_of(name, change.line, measured)
-                test = search(checkout, name, change, tests, seconds)
-                slower = {test: took for test, took in seconds.items() if took != before.get(test)}
-                done[fault] = {"fault": fault, "found": test, "seconds": slower}
+                done[fault] = {"fault": fault, "found": search(checkout, name, change, tests)}
                 with options.results.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(done[fault]) + "\n")
             results.append(done[fault])
@@ -223,18 +218,12 @@ def main() -> int:
     return 1 if len(survivors) > 0.05 * len(results) else 0
 
 
-def search(
-    checkout: Checkout,
-    name: str,
-    change: Change,
-    tests: list[str],
-    seconds: dict[str, float],
-) -> str:
+def search(checkout: Checkout, name: str, change: Change, tests: list[str]) -> str:
     """Return the test that finds a fault; empty: none does."""
     text = (REPOSITORY / name).read_text(encoding="utf-8")
     while True:
         checkout.write(name, change.planted(text))
-        test = checkout.find(tests, seconds)
+        test = checkout.find(tests)
         checkout.write(name, text)
         if test in ("", CRASH) or checkout.passes(test):
             return test
