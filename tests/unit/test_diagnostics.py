@@ -84,7 +84,7 @@ def test_near_duplicates_are_those_of_a_full_search(width, monkeypatch):
     monkeypatch.setattr(diagnostics, "BLOCK_ROWS", 7)  # several blocks
     generator = torch.Generator().manual_seed(5)
     matrix = torch.randn(60, width, generator=generator)
-    matrix[50] = 3 * matrix[4] + 0.03 * torch.randn(width, generator=generator)  # near a copied row
+    matrix[50] = 3 * matrix[0] + 0.03 * torch.randn(width, generator=generator)  # near a copied row
     matrix[51] = matrix[52]  # the same bits
     matrix[53] = 2 * matrix[54]  # the same direction
     matrix[55] = matrix[6] + 0.5 * torch.randn(width, generator=generator)  # cosine about 0.9
