@@ -42,8 +42,8 @@ def read_text(path: Path, characters: int) -> str:
         if size >= characters:
             return "\n".join(parts)[:characters]
     raise RevocabError(
-        f"{path}: {max(size, 0)} characters, {characters} wanted; lower evaluation.efficiency.prompts or "
-        "prompt_characters, or hold out more text"
+        f"{path}: {max(size, 0)} characters, {characters} wanted; lower"
+        " evaluation.efficiency.prompts or prompt_characters, or hold out more text"
     )
 
 
