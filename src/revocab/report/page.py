@@ -176,6 +176,10 @@ def as_number(content: str) -> str | float:
     return content
 
 
+#: Decimals that are shown of what a clock measured.
+CLOCK = {"seconds": 1, "startup_seconds": 1, "tokens_per_second": 0}
+
+
 def trainings(results: Results) -> Rows:
     """Return what each training took, as far as it was recorded."""
     folders = [("models", model) for model in sorted(results.experiment.models)]
@@ -185,6 +189,7 @@ def trainings(results: Results) -> Rows:
         if timing := results.json(*parts, MEASURED):
             peak = timing.get("peak_memory_bytes")
             row = {"training": parts[1], "peak_memory": peak and round(peak / 1e9, 2)}
+            row |= {key: round(timing[key], CLOCK[key]) for key in CLOCK.keys() & timing.keys()}
             rows.append({**(results.json(*parts, "manifest.json") or {}), **timing, **row})
     return rows
 
