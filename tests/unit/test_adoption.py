@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from types import SimpleNamespace
 from unittest.mock import Mock
 
@@ -11,6 +12,7 @@ import yaml
 from fake_results import REPOSITORY, fake_results
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import Tokenizer, processors
 from toy_models import TARGET_WORDS, build_old_and_new
 
 from revocab.evaluation.adoption import (
@@ -218,3 +220,15 @@ def test_an_empty_row_wins_where_it_has_the_largest_logit():
     model = Mock(device="cpu", side_effect=lambda ids: SimpleNamespace(logits=logits[ids.numel()]))
     model.get_output_embeddings.return_value.weight = weight
     assert empty_rows(model, [[1, 2, 0], [2, 1]]) == {"rows": 1, "largest": 2 / 5}
+
+
+def test_a_prompt_has_room_for_what_begins_every_text(models, tmp_path):
+    folder = tmp_path / "bos"
+    shutil.copytree(models[1], folder)
+    file = str(folder / "tokenizer.json")
+    tokenizer = Tokenizer.from_file(file)
+    begin = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
+    tokenizer.post_processor = begin
+    tokenizer.save(file)
+    found = adoption(models[0], folder, TEXT, CPU, OPTIONS)  # its context has 64 tokens
+    assert found["greedy"]["tokens"]["of"] == found["prompts"] * OPTIONS.written_tokens == 512
