@@ -123,6 +123,11 @@ OTHER_SWEEP: dict[str, tuple[str, Any]] = {
 for pattern, (key, value) in OTHER_SWEEP.items():
     BY_HAND[f"runs.*.for.{pattern}"] = {**SWEEP_OF_GROUP, f"runs.third.for.{key}": value}
     BY_HAND[f"runs.*.methods.*.for.{pattern}"] = {f"runs.third.methods.swept.for.{key}": value}
+# Parity is over several corpora, and not for a donor's tokens.
+for tokenizer, way in {"optimised": "optimise", "replaced": "replace"}.items():
+    options = f"tokenizers.{tokenizer}.{way}"
+    several = {f"{options}.donor": None, f"{options}.corpora": {"it": 0.5, "web": 0.5}}
+    BY_HAND[f"tokenizers.*.{way}.parity"] = {f"{options}.parity": "bytes", **several}
 DECODING = {
     "evaluation.generation": "evaluation.generation", "corpora.*.answers": "corpora.own.answers",
     "corpora.*.answers.judge": "corpora.graded.answers.judge",
