@@ -145,9 +145,9 @@ def tests_of(name: str, line: int, measured: dict[str, Any]) -> list[str]:
     tests = tests or set(chain.from_iterable(lines.values()))
     paths = (str(path.relative_to(REPOSITORY)) for path in REPOSITORY.glob("tests/*/test_*.py"))
     tests |= {test for test in paths if hashes.get(test) != hash_of(test)}
-    run = Counter(chain.from_iterable(chain(*map(dict.values, measured["lines"].values()))))
+    lines_run = Counter(chain.from_iterable(chain(*map(dict.values, measured["lines"].values()))))
     there = (test for test in tests if (REPOSITORY / test).is_file())
-    return sorted(there, key=lambda test: (run[test], test))
+    return sorted(there, key=lambda test: (lines_run[test], test))
 
 
 def faults(room: str, seed: int, count: int) -> Iterator[tuple[str, Change]]:

@@ -15,6 +15,9 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, processors
 from toy_models import TARGET_WORDS, build_old_and_new
 
+from revocab.corpora.prepare import CorpusJob, prepare_corpus
+from revocab.corpora.read import texts
+from revocab.errors import RevocabError
 from revocab.evaluation.adoption import (
     adoption,
     counts,
@@ -25,7 +28,7 @@ from revocab.evaluation.adoption import (
     words_in_pieces,
 )
 from revocab.evaluation.options import AdoptionJob, AdoptionOptions, Hardware
-from revocab.io import read_json, write_json, write_jsonl
+from revocab.io import read_json, write_json
 from revocab.report.results import Results
 from revocab.vocabulary.tokenizers.canonical import CanonicalToken, canonical_vocabulary
 from revocab.vocabulary.tokenizers.load import load_tokenizer
@@ -169,14 +172,22 @@ def test_an_empty_row_wins_where_all_logits_are_negative(models, tmp_path):
 
 
 def test_checkpoints_by_step_are_what_the_function_says(models, tmp_path):
-    documents, out = tmp_path / "text.jsonl", tmp_path / "adoption.json"
-    write_jsonl(documents, [{"text": line} for line in TEXT])
-    job = AdoptionJob(run="r", corpus="c", language="it", prompts=4, written_tokens=8)
-    measure_adoption(models[0], {0: models[1], 5: models[0]}, documents, job, CPU, out)
-    written = read_json(out)
+    corpus, out = tmp_path / "corpus", tmp_path / "adoption.json"
+    rows = [{"text": line} for line in [*TEXT, *(f"{line}." for line in TEXT)]]
+    options = CorpusJob(corpus="c", language="it", heldout_bytes=sum(map(len, TEXT)))
+    prepare_corpus(rows, {"label": "c"}, options, corpus)
+    job = AdoptionJob(run="r", corpus="c", prompts=4, written_tokens=8)
+    measure_adoption(models[0], {0: models[1], 5: models[0]}, corpus, job, CPU, out)
+    written, heldout = read_json(out), [*texts(corpus, "heldout")]
+    assert 0 < len(heldout) < len(rows)
     assert (written["run"], written["prompts"], written["written_tokens"]) == ("r", 4, 8)
-    assert written["steps"]["0"] == adoption(models[0], models[1], TEXT, CPU, job)
+    assert written["steps"]["0"] == adoption(models[0], models[1], heldout, CPU, job)
     assert (written["steps"]["0"]["prompts"], written["steps"]["5"]["new_tokens"]) == (4, 0)
+    out.unlink()
+    job = AdoptionJob(run="r", corpus="c", written_tokens=5000)
+    with pytest.raises(RevocabError, match="has no room for a prompt and 5000 tokens; hold out"):
+        measure_adoption(models[0], {0: models[1]}, corpus, job, CPU, out)
+    assert not out.exists()
 
 
 def test_the_table_by_hand(tmp_path):

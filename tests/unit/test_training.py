@@ -264,10 +264,8 @@ def test_the_time_that_is_left_by_hand():
         seconds={"evaluation": [2.0, 4.0], "export": [5.0], "state": []}, last_loss=None,
     )  # fmt: skip
     assert Training.progress(loop) == "32 tokens/s, 23 s left"
-    loop.last_loss, loop.seconds["state"] = (
-        1.25,
-        [3 * resume_state.LOST_AT_MOST],
-    )  # four times as long
+    loop.last_loss = 1.25
+    loop.seconds["state"] = [3 * resume_state.LOST_AT_MOST]  # saving takes three times as long
     assert Training.progress(loop) == "loss 1.250, 32 tokens/s, 1 min 32 s left"
 
 

@@ -38,8 +38,7 @@ PACKED = "pack_tokens pack_heldout pack_heldout_answers"
 RUN = (
     f"fetch_model train_auxiliary intersect_vocabularies init_embeddings {PACKED} adapt_model"
     " score_multiple_choice generate_text score_comet measure_efficiency measure_adoption"
-    " measure_heldout"
-    " measure_similarity answer_prompts judge_answers prepare_corpus change_model"
+    " measure_heldout measure_similarity answer_prompts judge_answers prepare_corpus change_model"
 )
 STEPS = (
     "steps", "tokens", "checkpoint_every", "loss", "stages.*.steps", "stages.*.tokens",
@@ -53,7 +52,7 @@ FEEDS = {
     " measure_similarity measure_scale compare_runs adapt_model pretrain_stand_in",
     "world": "build_demoworld",
     "corpora": "prepare_corpus answer_prompts judge_answers",
-    "corpora.*.language": "prepare_corpus measure_efficiency measure_adoption init_embeddings",
+    "corpora.*.language": "prepare_corpus measure_efficiency init_embeddings",
     "tokenizers": "build_tokenizer",
     "roles": "intersect_vocabularies",
     "mixtures": "pack_tokens",

@@ -1,5 +1,5 @@
 # Analysis of models: parameters, embedding similarity, cost at a real model's size, speed, new tokens.
-from revocab.experiment.layout import UNTRAINED_AND_TRAINED
+from revocab.evaluation.options import UNTRAINED_AND_TRAINED
 
 
 rule count_parameters:
@@ -134,7 +134,7 @@ rule measure_adoption:
     input:
         tokenizer=lambda w: LAYOUT.tokenizers([LAYOUT.runs[w.run].source_tokenizer]),
         models=lambda w: LAYOUT.manifests(w.run, UNTRAINED_AND_TRAINED),
-        text=lambda w: LAYOUT.corpora([EXPERIMENT.evaluation.adoption.corpus], "heldout"),
+        prepared=lambda w: manifest(PATHS.corpus(EXPERIMENT.evaluation.adoption.corpus)),
     output:
         PATHS.adoption("{run}"),
     log:
@@ -154,5 +154,5 @@ rule measure_adoption:
         machine=machine("measure_adoption"),
     shell:
         "{params.gpus:q} {params.python:q} -m revocab measure_adoption --tokenizer {input.tokenizer:q}"
-        " --models {params.models:q} --text {input.text:q} --out {output:q}"
+        " --models {params.models:q} --prepared {input.prepared:q} --out {output:q}"
         " --options {params.options:q} --job {params.job:q} {params.machine:q} 2> {log:q}"

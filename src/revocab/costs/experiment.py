@@ -285,7 +285,7 @@ def modelled(layout: Layout, rule: str) -> list[str]:
         "score_multiple_choice": [*filter(layout.choice_tasks, evaluated)],
         "generate_text": [*filter(layout.generation_tasks, evaluated)],
         "measure_efficiency": layout.timed,
-        "measure_adoption": layout.writing,
+        "measure_adoption": layout.adopting,
         "measure_heldout": layout.measured,
         "answer_prompts": layout.answered,
         "judge_answers": layout.judged,

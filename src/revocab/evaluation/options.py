@@ -231,6 +231,10 @@ class EfficiencyJob(EfficiencyOptions, Job):
     engine: TimingEngine = "transformers"
 
 
+#: Checkpoints whose new tokens are counted: as the start leaves them, and trained.
+UNTRAINED_AND_TRAINED: list[Step] = [0, "last"]
+
+
 class AdoptionOptions(Closed):
     """How much a model writes when its new tokens are counted."""
 
@@ -244,7 +248,6 @@ class AdoptionJob(AdoptionOptions, Job):
 
     run: Id
     corpus: Id = Field(description="only recorded")
-    language: Language = Field(description="only recorded")
 
 
 class SignificanceOptions(Closed):

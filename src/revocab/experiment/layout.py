@@ -13,6 +13,7 @@ from pathlib import Path
 from revocab.closed import Step
 from revocab.evaluation.generation.kind import find_kind
 from revocab.evaluation.multiple_choice.tasks import find_template, template_files
+from revocab.evaluation.options import UNTRAINED_AND_TRAINED
 from revocab.experiment.expand import Run
 from revocab.experiment.paths import MANIFEST, Model, manifest
 from revocab.experiment.trainings import Trainings
@@ -22,9 +23,6 @@ from revocab.report.kind import FIGURE_ENDINGS, TABLE_ENDINGS, KindOptions
 from revocab.report.references import shown_scores
 from revocab.training.recipe import EVALUATED, LAST
 from revocab.training.records import MEASURED
-
-#: Checkpoints that are asked for their new tokens: as the start leaves them, and trained.
-UNTRAINED_AND_TRAINED: list[Step] = [0, "last"]
 
 
 class Layout(Trainings):
@@ -131,7 +129,7 @@ class Layout(Trainings):
         return [run for run in self.runs if self.paths.efficiency(run) in self.read_by_tables]
 
     @cached_property
-    def writing(self) -> list[str]:
+    def adopting(self) -> list[str]:
         """Return the runs that are asked for their new tokens."""
         return [run for run in self.runs if self.paths.adoption(run) in self.read_by_tables]
 
@@ -239,7 +237,7 @@ class Layout(Trainings):
             reads(manifest(self.paths.generation(run)), *steps.values())
         if run in self.timed:
             reads(self.paths.efficiency(run), self.checkpoint(entry, entry.steps[-1]))
-        if run in self.writing:
+        if run in self.adopting:
             reads(self.paths.adoption(run), *self.checkpoints(run, UNTRAINED_AND_TRAINED).values())
         similarity = self.paths.similarity(entry.group)
         if self.shows(similarity) and entry in self.with_new_rows(entry.group):

@@ -263,8 +263,7 @@ def efficiency(experiment: Experiment, run: str) -> EfficiencyJob:
 def adoption(experiment: Experiment, run: str) -> AdoptionJob:
     section = experiment.evaluation.adoption
     assert section is not None  # or there would be no such job
-    language = experiment.corpora[section.corpus].language
-    return AdoptionJob.of(section, run=run, corpus=section.corpus, language=language)
+    return AdoptionJob.of(section, run=run, corpus=section.corpus)
 
 
 def similarity(layout: Layout, group: str) -> EmbeddingSimilarityJob:

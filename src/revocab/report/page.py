@@ -189,7 +189,11 @@ def trainings(results: Results) -> Rows:
         if timing := results.json(*parts, MEASURED):
             peak = timing.get("peak_memory_bytes")
             row = {"training": parts[1], "peak_memory": peak and round(peak / 1e9, 2)}
-            row |= {key: round(timing[key], CLOCK[key]) for key in CLOCK.keys() & timing.keys()}
+            row |= {
+                key: round(timing[key], digits)
+                for key, digits in CLOCK.items()
+                if timing.get(key) is not None
+            }
             rows.append({**(results.json(*parts, "manifest.json") or {}), **timing, **row})
     return rows
 

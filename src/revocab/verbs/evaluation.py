@@ -181,7 +181,7 @@ def measure_adoption(
     *,
     tokenizer: Folder = tokenizer_field("tokenizer folder of the model before"),
     models: dict[int, Path] = model_field("model folders, by step", min_length=1),
-    text: Path = Field(description="documents, .jsonl or .jsonl.gz"),
+    prepared: Folder = Field(description="folder written by prepare, whose held-out text is read"),
     options: AdoptionJob,
     machine: Hardware,
     out: Path,
@@ -189,7 +189,7 @@ def measure_adoption(
     """Measure whether checkpoints of one run write the tokens that the model before lacks."""
     from revocab.evaluation.adoption import measure_adoption
 
-    measure_adoption(tokenizer, models, text, options, machine, out)
+    measure_adoption(tokenizer, models, prepared, options, machine, out)
 
 
 @verb()

@@ -12,6 +12,7 @@ from revocab.closed import GenerationTaskId, GroupId, OneLine, TaskLanguage
 from revocab.evaluation.generation.kind import generation_kinds
 from revocab.evaluation.metrics import COMET
 from revocab.evaluation.multiple_choice.families import family_label
+from revocab.evaluation.options import UNTRAINED_AND_TRAINED
 from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.kind import Place, TableOptions
 from revocab.report.names import method_label, metric_label
@@ -21,17 +22,15 @@ from revocab.report.runs import RunIndex, group_tasks
 from revocab.report.table import Cell, Row, Table, text
 from revocab.report.values import Average, HelperSimilarity, TaskScore
 
-#: Shares of text in new tokens, and of words cut finer than needed, which no text has by itself.
+#: What has a share of new tokens, as its columns are headed; and the shares. No text cuts words
+#: finer than needed by itself.
+WRITTEN = {"greedy": "Greedy", "sampled": "Sampled"}
+WITH_TEXT = {"reference": "Text", **WRITTEN}
 SHARES = {
-    "tokens": ("reference", "greedy", "sampled"),
-    "characters": ("reference", "greedy", "sampled"),
-    "words_in_pieces": ("greedy", "sampled"),
+    "tokens": ("New, % of tokens", WITH_TEXT),
+    "characters": ("In new tokens, % of characters", WITH_TEXT),
+    "words_in_pieces": ("In needless pieces, % of words", WRITTEN),
 }
-SHARE_LABELS = {
-    "tokens": "New, % of tokens", "characters": "In new tokens, % of characters",
-    "words_in_pieces": "In needless pieces, % of words",
-}  # fmt: skip
-SIDES = {"reference": "Text", "greedy": "Greedy", "sampled": "Sampled"}
 
 
 class AverageAccuracy(Average):
@@ -155,20 +154,20 @@ class AdoptionTable(TableOptions):
         for run in self.adapted(results.runs):
             where = f"adoption/{run.id}.json"
             steps = (results.json(where) or {}).get("steps", {})
-            for step in run.select([0, "last"]):
+            for step in run.select(UNTRAINED_AND_TRAINED):
                 measured = steps.get(str(step), {})
                 cells = [
                     share_cell(measured.get(side, {}).get(share), where)
-                    for share, sides in SHARES.items()
+                    for share, (_, sides) in SHARES.items()
                     for side in sides
                 ]
                 won = measured.get("empty_rows", {}).get("largest")
                 empty = Cell(won, scale=100, digits=1, provenance=where)
                 rows.append(Row([text(method_label(run)), text(str(step)), *cells, empty]))
         header, over = ["Model", "Step"], ["", ""]
-        for share, sides in SHARES.items():
-            header += [SIDES[side] for side in sides]
-            over += [SHARE_LABELS[share]] * len(sides)
+        for label, sides in SHARES.values():
+            header += sides.values()
+            over += [label] * len(sides)
         return Table([*header, "Empty rows win %"], rows, over=[*over, ""])
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
