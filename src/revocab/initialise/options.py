@@ -85,8 +85,8 @@ class InitInputs(Closed):
             if value is not None and key not in read
         ]
         problems += [
-            f"{flag_of(key)}: {value} is not there; correct the path, or name a model or tokenizer"
-            " on the Hub (OWNER/NAME)"
+            f"{flag_of(key)}: {value}: no such {'file or ' * (key == 'vectors')}folder; correct the"
+            " path, or name a model or tokenizer on the Hub (OWNER/NAME)"
             for key, value in self
             if value is not None and key in read and not value.exists()
         ]
