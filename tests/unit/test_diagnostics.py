@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from revocab.initialise import diagnostics
+from revocab.initialise.rows import alignment
 
 
 def ids(*values):
@@ -54,6 +55,21 @@ def test_without_copied_rows_the_source_is_the_measure():
     assert found["norm_copied"]["mean"] is None
     assert found["cosine_of_new_to_copied_mean"] is None
     assert "of the source rows' 5" in diagnostics.warn("m", "input", found)[0]
+
+
+def test_the_mean_of_rows_is_that_of_all_chunks(monkeypatch):
+    monkeypatch.setattr(alignment, "CHUNK_ROWS", 2)
+    # Chunks of two rows and of one, whose own means point elsewhere.
+    found = described([[4.0, 0.0], [4.0, 0.0], [0.0, 4.0]])
+    # The mean is (8, 4) / 3: cosines 2 / sqrt 5 twice, and 1 / sqrt 5.
+    assert found["cosine_to_mean_new"] == pytest.approx(5 / 3 / 5**0.5)
+
+
+def test_a_single_new_row_like_another_is_no_warning():
+    found = described([[3.0, 4.0]])
+    assert found["near_duplicates"]["identical"] == 1
+    assert diagnostics.warn("m", "input", found) == []
+    assert diagnostics.warn("m", "input", described([[3.0, 4.0], [4.0, 3.0]]))
 
 
 def test_no_new_rows_is_no_warning():

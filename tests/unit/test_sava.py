@@ -107,13 +107,22 @@ def test_ridge_is_the_ridge_solution_and_leaves_the_bias_alone():
     assert np.allclose(fitted.bias_Y, expected.intercept_, atol=1e-5)
 
 
-def test_lstsq_with_too_few_anchors_takes_the_smallest_map():
+@pytest.mark.parametrize("scale", [1, 1000])
+def test_lstsq_with_too_few_anchors_takes_the_smallest_map(scale):
     x, y = data(anchors=4, width_x=9, width_y=3)
+    x *= scale
     fitted = fit_lstsq(x, y)
     assert torch.allclose(fitted(x), y, atol=1e-5)
     centred_x, centred_y = (rows.double() - rows.double().mean(0) for rows in (x, y))
     smallest = torch.linalg.pinv(centred_x) @ centred_y
-    assert torch.allclose(fitted.weight_XY.double(), smallest, atol=1e-5)
+    assert torch.allclose(fitted.weight_XY.double() * scale, smallest * scale, atol=1e-5)
+
+
+@pytest.mark.parametrize(("width", "large"), [(3600, False), (3800, True)])
+def test_a_fit_of_more_than_a_trillion_products_is_large(width, large):
+    rows = np.eye(3, width).tolist()  # 20 times the cube of 3,684
+    fit = _Fit(make(rows, helper=rows), METHOD.options(solver="lstsq"))
+    assert fit.large == large
 
 
 @pytest.mark.parametrize(("width_x", "width_y"), [(5, 5), (7, 5), (5, 7)])
