@@ -23,11 +23,7 @@ from revocab.initialise.reading.helper import Coverage, Helper, in_target_order
 from revocab.initialise.rows.means import piece_means
 from revocab.initialise.target_matrix import fill, new_rows
 from revocab.io import read_json
-from revocab.vocabulary.intersection import (
-    IntersectionJob,
-    intersect_canonical,
-    intersect_folders,
-)
+from revocab.vocabulary.intersection import IntersectionJob, intersect_canonical, intersect_folders
 from revocab.vocabulary.tokenizers.canonical import CanonicalToken
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 

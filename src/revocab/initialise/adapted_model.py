@@ -34,14 +34,16 @@ from revocab.models.folder import (
     Which,
     copy_documents,
     copy_tokenizer,
+    link_weights,
     read_settings,
     tell_left_out,
+    with_tensors,
+    write_weights,
 )
 from revocab.models.load import check_model
 from revocab.models.shape import load_config, model_class
 from revocab.models.special_ids import new_config, new_generation_config, special_ids
 from revocab.models.token_rows import PER_LAYER_ROWS, filled, is_per_layer, padded_rows
-from revocab.models.write import link_weights, with_tensors, write_weights
 from revocab.output import OutputFolder
 from revocab.progress import Say, silent
 from revocab.vocabulary.tokenizers.load import some

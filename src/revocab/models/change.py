@@ -19,10 +19,14 @@ from revocab.closed import Closed, Id, Job, ModelId, OfKinds, RunStep
 from revocab.extensions import found_in
 from revocab.io import write_json, write_text
 from revocab.models import origin
-from revocab.models.folder import ModelFolder, check_tokenizer_folder, copy_documents
+from revocab.models.folder import (
+    ModelFolder,
+    check_tokenizer_folder,
+    copy_documents,
+    write_weights,
+)
 from revocab.models.load import check_model
 from revocab.models.weights import Part
-from revocab.models.write import write_weights
 from revocab.output import OutputFolder
 from revocab.progress import Say, silent
 
@@ -49,7 +53,6 @@ class ChangeJob(ChangeOptions, OfKinds, Job):
     """A change with its options."""
 
     named_by: ClassVar[str] = "change"
-
     change: Id
 
     @classmethod
@@ -118,16 +121,10 @@ def change_model(job: ChangeJob, model: Path, out: Path, say: Say = silent) -> N
         "libraries": origin.library_versions(),
     }
     base = origin.base_id(model)
-    card = origin.card(
-        "changed",
-        model,
-        {
-            "change": change,
-            "options": json.dumps(options, ensure_ascii=False),
-            "notes": changed.notes,
-        },
-        {"base_model": [base] if base else [], "tags": ["revocab"]},
-    )
+    spelled = json.dumps(options, ensure_ascii=False)
+    described = {"change": change, "options": spelled, "notes": changed.notes}
+    head = {"base_model": [base] if base else [], "tags": ["revocab"]}
+    card = origin.card("changed", model, described, head)
     with output.replaced() as folder:
         copy_documents(body, folder, ("config.json", "README.md"))
         write_json(folder / "config.json", changed.config)

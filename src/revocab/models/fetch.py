@@ -26,23 +26,24 @@ from revocab.hub import resolve
 from revocab.io import sha256, write_json
 from revocab.links import link_or_copy
 from revocab.marker import is_whole, mark_file, read_marker
-from revocab.models.folder import HEADS, ModelFolder, copy_documents, files_of, read_settings
+from revocab.models.folder import (
+    HEADS,
+    ModelFolder,
+    copy_documents,
+    files_of,
+    link_weights,
+    read_settings,
+)
 from revocab.models.hub_or_folder import TOKENIZER_PATTERNS, snapshot
 from revocab.models.weights import PICKLED, WEIGHTS, read_index, read_tensor, stored_parts
-from revocab.models.write import link_weights
 from revocab.output import OutputFolder, check_files
 from revocab.vocabulary.tokenizers.splitter import LLAMA_CPP_SPLITTERS, LlamaSplitter
 
 #: How the names of embeddings end, in the architectures of public models.
 EMBEDDINGS = (
-    "embed_tokens.weight",
-    "wte.weight",
-    "word_embeddings.weight",
-    "tok_embeddings.weight",
+    "embed_tokens.weight", "wte.weight", "word_embeddings.weight", "tok_embeddings.weight",
     "embed_in.weight",
-)
-GGUF = ".gguf"
-MAGIC = b"GGUF"
+)  # fmt: skip
 
 
 def origin_of_gguf(file: Path) -> dict[str, Any]:
@@ -54,7 +55,7 @@ def origin_of_gguf(file: Path) -> dict[str, Any]:
     from gguf import GGUFReader
 
     with file.open("rb") as opened:
-        if opened.read(4) != MAGIC:
+        if opened.read(4) != b"GGUF":
             raise RevocabError(f"{file}: not a GGUF file")
     try:
         reader = GGUFReader(file)
@@ -169,7 +170,6 @@ def vocabulary_names(folder: Path, stored: Collection[str]) -> dict[str, str]:
 
 
 def read_rows(path: Path, name: str) -> Tensor:
-    """Return one tensor of a shard, in its stored dtype."""
     if path.suffix == ".safetensors":
         return read_tensor(path, name)
     tensors = _unpickled(path)
@@ -210,16 +210,12 @@ def _write_rows(folder: Path, rows: dict[str, Tensor]) -> None:
     save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
     settings = read_settings(folder / "config.json")
     config = {
-        "architectures": ["LlamaForCausalLM"],
-        "model_type": "llama",
-        "num_hidden_layers": 0,
-        "num_attention_heads": 1,
-        "hidden_size": width,
-        "intermediate_size": 1,
-        "vocab_size": size,
+        "architectures": ["LlamaForCausalLM"], "model_type": "llama",
+        "num_hidden_layers": 0, "num_attention_heads": 1,
+        "hidden_size": width, "intermediate_size": 1, "vocab_size": size,
         "tie_word_embeddings": "output" not in rows,
         **{key: value for key, value in settings.items() if key.endswith("_token_id")},
-    }
+    }  # fmt: skip
     write_json(folder / "config.json", config)
 
 
@@ -262,8 +258,7 @@ def _from_gguf(file: Path, output: OutputFolder) -> dict[str, Any]:
     origin = origin_of_gguf(file)
     marker = read_marker(output.path)
     if marker is None or marker.of != origin or not is_whole(output.path):
-        known = (s for s in LLAMA_CPP_SPLITTERS if s.name == origin["splitter"])
-        splitter = next(known, None)
+        splitter = next((s for s in LLAMA_CPP_SPLITTERS if s.name == origin["splitter"]), None)
         with output.replaced(of=origin) as folder:
             unpack_gguf(file, splitter, folder)
             check_snapshot(folder, output.path)
@@ -297,8 +292,7 @@ def fetch_model(snapshot: Path, job: FetchJob, path: Path | None = None) -> None
     manifest, or the user's, stands beside the snapshot.
     """
     output = OutputFolder(snapshot, "model snapshot", [path])
-    manifest = snapshot.parent / "manifest.json"
-    check_files(manifest)
+    check_files(manifest := snapshot.parent / "manifest.json")
     if manifest.exists() and read_marker(snapshot) is None:
         raise RevocabError(
             f"{manifest}: exists, but the snapshot that it describes, {snapshot}, does not; remove"
@@ -310,11 +304,11 @@ def fetch_model(snapshot: Path, job: FetchJob, path: Path | None = None) -> None
         if job.vocabulary_only:
             raise RevocabError("--vocabulary-only is for --hub; a folder is taken whole")
         origin: dict[str, Any] = {"path": path.name}
-        if path.suffix == GGUF and path.is_file():
+        if path.suffix == ".gguf" and path.is_file():
             origin = _from_gguf(path, output)
         else:
             source = ModelFolder(path)
-            _ = source.tensors  # raises where shards are missing, damaged, or not the index's
+            _ = source.tensors  # raises for shards that are missing, damaged, not the index's
             with output.replaced() as folder:
                 copy_documents(source, folder)
                 link_weights(source, folder)
@@ -324,12 +318,7 @@ def fetch_model(snapshot: Path, job: FetchJob, path: Path | None = None) -> None
         origin = {**resolve(job.hub, job.revision, "model"), **only}
         _from_hub(origin, output, only)
     model = ModelFolder(snapshot)
-    write_json(
-        manifest,
-        {
-            **origin,
-            "config": sha256(snapshot / "config.json"),
-            "files": {name: (snapshot / name).stat().st_size for name in model.files},
-        },
-    )
+    sizes = {name: (snapshot / name).stat().st_size for name in model.files}
+    config = sha256(snapshot / "config.json")
+    write_json(manifest, {**origin, "config": config, "files": sizes})
     mark_file(manifest)  # which no marker of the snapshot has

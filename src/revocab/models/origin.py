@@ -51,8 +51,7 @@ def hub_id(folder: Path) -> str | None:
 def name_of(folder: Path) -> str:
     """Return a folder's Hub id or, where it has none, what it or its original is called."""
     folder = _absolute(folder)
-    known = hub_id(folder) or _fetched(folder, "path")
-    if known:
+    if known := hub_id(folder) or _fetched(folder, "path"):
         return known
     names = [part for part in folder.parts[1:] if not UNTELLING.fullmatch(part)]
     return names[-1] if names else "model"
@@ -75,8 +74,8 @@ def base_id(folder: Path) -> str | None:
 
 
 def first_id(history: list[dict[str, Any]]) -> str | None:
-    first = first_name(history)
-    return first if first and HUB_ID.fullmatch(first) else None
+    name = first_name(history)
+    return name if name and HUB_ID.fullmatch(name) else None
 
 
 def first_name(history: list[dict[str, Any]]) -> str | None:

@@ -8,11 +8,9 @@ from typing import Any
 
 from revocab.errors import RevocabError
 
-#: Logits held at once (elements). 512 Ki floats are 2 MiB: about a CPU core's second-level cache.
-CPU_CHUNK_ELEMENTS = 1 << 19
-#: A GPU wants large products: 64 Mi floats are 256 MiB.
-GPU_CHUNK_ELEMENTS = 1 << 26
-
+#: Logits held at once (elements). 512 Ki floats are 2 MiB: about a CPU core's second-level cache;
+#: a GPU wants large products: 64 Mi floats are 256 MiB.
+CPU_CHUNK_ELEMENTS, GPU_CHUNK_ELEMENTS = 1 << 19, 1 << 26
 #: Architectures whose logits are exactly ``hidden @ lm_head.weight.T`` (no bias, cap or scale).
 PLAIN_HEADS = frozenset({"llama", "mistral", "qwen2", "qwen3"})
 

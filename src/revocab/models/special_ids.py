@@ -143,8 +143,8 @@ def _with_config_ids(
     """As :func:`with_ids`; no pad either where a carried end token doubles as pad."""
     config = {key: value for key, value in config.items() if key != TOKEN_ROWS}  # of the old rows
     changed, dropped = with_ids(config, config_ids(ids), counterparts)
-    ends, pad = changed.get("eos_token_id"), changed.get("pad_token_id")
-    if isinstance(ends, list) and pad in ends:
+    ends = changed.get("eos_token_id")
+    if isinstance(ends, list) and changed.get("pad_token_id") in ends:
         changed["pad_token_id"] = None
     return changed, dropped
 

@@ -30,9 +30,14 @@ from revocab.errors import refuse
 from revocab.heavy_types import Tensor
 from revocab.io import write_json
 from revocab.models.findings import Finding
-from revocab.models.folder import ModelFolder, copy_documents, copy_tokenizer
+from revocab.models.folder import (
+    ModelFolder,
+    copy_documents,
+    copy_tokenizer,
+    with_tensors,
+    write_weights,
+)
 from revocab.models.weights import first_of
-from revocab.models.write import with_tensors, write_weights
 
 #: Beside ``vocab_size`` in ``config.json``: the rows of tokens, where there are others.
 TOKEN_ROWS = "unpadded_vocab_size"
@@ -63,7 +68,7 @@ def _parts(config: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _integers(config: dict[str, Any]) -> Iterator[tuple[str, int]]:
-    """Yield every whole number of a configuration with its key, nested parts and lists included."""
+    """Yield every whole number of a configuration with its key."""
     for part in _parts(config):
         for key, value in part.items():
             for number in value if isinstance(value, list) else [value]:
@@ -208,8 +213,7 @@ def filled(matrix_VD: Tensor, tokens: int, rows: int | None = None) -> Tensor:
 
 def padded_matrices(model: Any) -> dict[str, int]:
     """Return a model's parameters that have rows of padding, and how many rows before them."""
-    tokens = token_rows(model.config)
-    if tokens is None:
+    if (tokens := token_rows(model.config)) is None:
         return {}
     modules = (model.get_input_embeddings(), model.get_output_embeddings())
     own = {id(module.weight) for module in modules if module is not None}

@@ -35,13 +35,9 @@ _FIRST = 10
 BLOCK_BYTES = 1 << 24
 #: Names of floating-point dtypes in torch; of other dtypes every value is finite.
 FLOATS = {
-    "F64": "float64",
-    "F32": "float32",
-    "F16": "float16",
-    "BF16": "bfloat16",
-    "F8_E4M3": "float8_e4m3fn",
-    "F8_E5M2": "float8_e5m2",
-}
+    "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16",
+    "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2",
+}  # fmt: skip
 
 
 def read_header(path: Path) -> tuple[dict[str, Any], int]:
@@ -57,8 +53,7 @@ def read_header(path: Path) -> tuple[dict[str, Any], int]:
             pass
     except SafetensorError as error:
         raise RevocabError(
-            f"{path}: {error}; the file is damaged or was not written as safetensors: fetch it"
-            " again"
+            f"{path}: {error}; the file is damaged, or no safetensors: fetch it again"
         ) from None
     with path.open("rb") as handle:
         length = int.from_bytes(handle.read(8), "little")
@@ -153,11 +148,8 @@ def write_parts(
     header: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}
     position = 0
     for part in parts:
-        places = [position, position + part.size]
-        header[part.name] = {
-            "dtype": part.dtype, "shape": list(part.shape), "data_offsets": places
-        }  # fmt: skip
-        position += part.size
+        places = [position, position := position + part.size]
+        header[part.name] = {"dtype": part.dtype, "shape": [*part.shape], "data_offsets": places}
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
     with out.open("wb") as target:

@@ -48,10 +48,7 @@ class WordList(Closed):
 
 
 def source_rows_of(
-    source: PreTrainedTokenizerFast,
-    by_data: Mapping[bytes, int],
-    word: ListedWord,
-    token: bytes,
+    source: PreTrainedTokenizerFast, by_data: Mapping[bytes, int], word: ListedWord, token: bytes
 ) -> list[int]:
     """Return the ids that a word's token starts from; none where the source has no such token.
 
