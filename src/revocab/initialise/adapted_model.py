@@ -48,6 +48,9 @@ from revocab.output import OutputFolder
 from revocab.progress import Say, silent
 from revocab.vocabulary.tokenizers.load import some
 
+#: Which norms a provenance has, by their names in the diagnostics.
+NORMS = {"source": "source", "copied": "norm_copied", "new": "norm_new"}
+
 
 @dataclass(frozen=True)
 class NewMatrices:
@@ -112,21 +115,15 @@ def initialise_matrices(material: Material, say: Say) -> NewMatrices:
 
 
 def initialise_model(
-    inputs: InitInputs,
-    job: InitJob,
-    out: Path,
-    *,
-    device: str = "cpu",
-    say: Say = silent,
-    figure: bool = True,
-) -> None:
+    inputs: InitInputs, job: InitJob, out: Path,
+    *, device: str = "cpu", say: Say = silent, figure: bool = True,
+) -> None:  # fmt: skip
     """Write ``out``: the source model with a new vocabulary (or, for lapt, as it is).
 
-    Writes, beside the model, ``new_rows.npy`` (and ``source_weights.npz`` where the method says
-    them), ``provenance.json``, ``diagnostics.json`` with its figure, a model card and, last,
-    ``manifest.json``; all at once, at the end. ``say`` is called with what is being done. Raises
-    :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses, in source or
-    helper, and for options and folders that do not fit.
+    Beside the model: ``new_rows.npy``, ``source_weights.npz`` where the method says them,
+    ``provenance.json``, ``diagnostics.json`` with its figure, a card and, last, ``manifest.json``.
+    Raises :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses, in source
+    or helper, and for options and folders that do not fit.
     """
     output = OutputFolder(out, "adapted model", [*inputs.model_dump().values()])
     check_device(device)
@@ -158,8 +155,6 @@ def initialise_model(
             " the unquantised model"
         )
     material = Material.open(inputs, job, device, say)
-    if material.coverage:
-        say(material.coverage.sentence(method))
     new = initialise_matrices(material, say)
     warnings = [*_warnings(material, new)]
     for warning in warnings:
@@ -262,11 +257,7 @@ def _provenance(material: Material, new: NewMatrices, names: dict[str, str]) -> 
         **({"tables": tables} if tables else {}),
         "dtype": str(new.matrices["input"].dtype).removeprefix("torch."),
         "norms": {
-            which: {
-                "source": statistics["source"],
-                "copied": statistics["norm_copied"],
-                "new": statistics["norm_new"],
-            }
+            which: {kind: statistics[key] for kind, key in NORMS.items()}
             for which, statistics in new.described.items()
         },
     }
@@ -280,10 +271,10 @@ def write_adapted(
     tables: Mapping[str, Tensor] = MappingProxyType({}),
     progress: bool = False,
 ) -> list[str]:
-    """Write the adapted model into the folder ``out``; return the settings that were dropped.
+    """Write the adapted model into the folder ``out``; return, and name, the dropped settings.
 
-    They are named on stderr, too: what a model does without them may surprise. Rows of ``matrices``
-    after those of the tokens are padding; ``tables`` are all other tensors with a row per token.
+    Rows of ``matrices`` after those of the tokens are padding; ``tables`` are all other tensors
+    with a row per token.
     """
     source, counterparts = material.source, material.vocabularies.counterparts
     names = source.vocabulary_tensors

@@ -7,9 +7,8 @@ layer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from revocab.errors import RevocabError
@@ -31,9 +30,8 @@ LAYER_WIDTH = "hidden_size_per_layer_input"
 def new_rows(inputs: MethodInputs, method: Method, options: MethodOptions) -> Tensor:
     """Return the method's rows, with those of tokens that the helper or the vectors lack.
 
-    Unless the method fills those in its own way, it sees no token that the helper lacks: new ones
-    get the mean of their source pieces, and are counted in the notes. Nor does it see words of a
-    list that start from what the list says.
+    Unless the method fills those in its own way, it sees none of them: new ones get the mean of
+    their source pieces, and are counted. Nor does it see words of a list that have a start.
     """
     if inputs.word_starts:
         noise = getattr(options, "words_noise", 0.0)
@@ -118,21 +116,20 @@ def fill(source_VD: Tensor, inputs: MethodInputs, method: Method, options: Metho
     return target_VD
 
 
-def shared_tables(model: ModelFolder, names: Iterable[str]) -> dict[str, Which]:
+def shared_tables(model: ModelFolder, names: Collection[str]) -> dict[str, Which]:
     """Return the tables of the same values as embedding or head, and which of the two it is.
 
     Such are those of a layer that predicts one more token, whose embedding and head are the
     model's own: DeepSeek-AI 2024, "DeepSeek-V3 Technical Report" (arXiv 2412.19437), section 2.2.
     """
 
-    def place(name: str) -> tuple[Path, str]:
-        return model.path / model.tensors[name][0], name
-
+    matrices = model.vocabulary_tensors
+    places = {n: (model.path / model.tensors[n][0], n) for n in (*names, *matrices.values())}
     return {
         name: which
         for name in names
-        for which, matrix in model.vocabulary_tensors.items()
-        if equal_tensors(place(name), place(matrix))
+        for which, matrix in matrices.items()
+        if equal_tensors(places[name], places[matrix])
     }
 
 
@@ -149,11 +146,7 @@ class NewTable(NamedTuple):
 
 
 def new_tables(
-    model: ModelFolder,
-    names: Iterable[str],
-    inputs: MethodInputs,
-    method: Method,
-    options: MethodOptions,
+    model: ModelFolder, names: Iterable[str], inputs: MethodInputs, method: Method, options: Any
 ) -> Iterator[NewTable]:
     """Yield each table of ``names``, filled by what :func:`table_method` has for ``method``.
 

@@ -120,10 +120,7 @@ def change_of_rows(
 
 
 def apply_change(rows_VD: Tensor, change_DD: Tensor, out_VD: Tensor) -> Tensor:
-    """Return ``out_VD`` set to ``C + C X``, float32; C itself, bit for bit, where X is 0.
-
-    It is computed in chunks of rows where X is, and rounded to the dtype of ``out_VD``.
-    """
+    """Return ``out_VD`` set to ``C + C X``, in float32 where X is; C itself where X is 0."""
     nothing = not bool(change_DD.any())
     change_DD = change_DD.float()
 

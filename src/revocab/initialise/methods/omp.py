@@ -43,10 +43,9 @@ def orthogonal_pursuit(
 
     Greedy: the atom with the largest absolute dot product with the residual joins, then all weights
     are those of the least-squares fit on the atoms so far. Of a tie (:data:`TIE`) the first joins.
-    The fit is kept as a QR factorisation
-    that grows by one column a step. A row ends early where no atom lowers its residual any further:
-    it is fitted, or what is left is orthogonal to every atom, up to rounding. Atoms are taken as
-    they are, not at norm 1, as in mergekit's tokensurgeon. ``size`` is at most K and at most X.
+    The fit is kept as a QR factorisation that grows by one column a step. A row ends early where
+    no atom lowers its residual. Atoms are taken as they are, not at norm 1, as in mergekit's
+    tokensurgeon. ``size`` is at most K and at most X.
 
     With ``gram_KK = atoms @ atoms.T`` the dot products with the residual are those with the row
     less those with the fit so far (Rubinstein et al. 2008, batch OMP): ``size`` products of length
@@ -167,11 +166,9 @@ def initialise(inputs: MethodInputs, options: OmpOptions) -> Tensor:
     if known not in inputs.shared:
         inputs.shared[known] = sparse_codes(inputs, size)
     index_NS, weight_NS, inputs.notes["relative_residual"] = inputs.shared[known]
+    atoms_NS = inputs.overlap_source_N[index_NS]
     return torch.nn.functional.embedding_bag(
-        inputs.overlap_source_N[index_NS],
-        inputs.source_VD,
-        mode="sum",
-        per_sample_weights=weight_NS,
+        atoms_NS, inputs.source_VD, mode="sum", per_sample_weights=weight_NS
     )
 
 

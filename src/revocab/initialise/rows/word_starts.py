@@ -52,9 +52,8 @@ def source_rows_of(
 ) -> list[int]:
     """Return the ids that a word's token starts from; none where the source has no such token.
 
-    A token that ``like`` names is meant with a space before it if the word's token has one, as far
-    as the source has both; or it is as the vocabulary spells it. ``by_data`` has the source's
-    tokens by the bytes that they stand for.
+    What ``like`` names has a space before it if the word's token has one, as far as the source has
+    both; or it is as the vocabulary spells it. ``by_data``: the source's tokens by their bytes.
     """
     if word.like is None:
         return list(source(word.description, add_special_tokens=False)["input_ids"])
