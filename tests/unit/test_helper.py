@@ -19,10 +19,11 @@ from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model
 from revocab.errors import RevocabError
 from revocab.initialise.method import methods
 from revocab.initialise.reading import helper as helper_module
-from revocab.initialise.reading.helper import Coverage, in_target_order
+from revocab.initialise.reading.helper import Coverage, in_target_order, segmentation_hash
 from revocab.initialise.rows.means import piece_means
 from revocab.initialise.target_matrix import fill, new_rows
 from revocab.io import read_json
+from revocab.models.folder import ModelFolder
 from revocab.vocabulary.intersection import IntersectionJob, intersect_canonical, intersect_folders
 from revocab.vocabulary.tokenizers.canonical import CanonicalToken
 
@@ -309,3 +310,48 @@ def test_the_sources_own_tokenizer_has_no_new_token(toys, tmp_path):
     with pytest.raises(RevocabError, match="none of the 24 new ones, so sava would fill no row"):
         convert(toys, tmp_path / "out", toys / "tied")
     assert not (tmp_path / "out").exists()
+
+
+# Rows of a model that has the target tokenizer: taken bit for bit, or refused. ------------------
+
+
+def imported(toys, helper, out, source="untied"):
+    target = toys / "target-tokenizer"
+    initialise(toys / source, out, "imported", target_tokenizer=target, helper=helper)
+    return out
+
+
+def test_every_row_is_the_helpers():
+    helper = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+    assert rows_of("imported", make(SOURCE, helper=helper)).tolist() == helper
+
+
+def test_a_model_with_the_helpers_rows_and_the_sources_body(toys, tmp_path):
+    build_model(toys / "target-tokenizer", tmp_path / "helper", seed=5)
+    out = imported(toys, tmp_path / "helper", tmp_path / "out")
+    files = (folder / "model.safetensors" for folder in (out, tmp_path / "helper", toys / "untied"))
+    found, theirs, ours = map(load_file, files)
+    assert found.keys() > {*MATRICES}
+    for name, tensor in found.items():
+        assert torch.equal(tensor, (theirs if name in MATRICES else ours)[name]), name
+
+
+def test_rows_of_another_width_or_tokenizer_or_number_of_matrices(toys, tmp_path):
+    with pytest.raises(RevocabError, match="input matrix: the helper's rows have 24 numbers, the"):
+        imported(toys, toys / "helper", tmp_path / "out")
+    with pytest.raises(RevocabError) as caught:
+        imported(toys, toys / "untied", tmp_path / "out", source="tied")
+    assert len(caught.value.problems) == 2
+    assert "is not the target's" in caught.value.problems[0]
+    assert "embedding and head are two matrices" in caught.value.problems[1]
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_tokenizer_is_told_by_what_it_does(toys, tmp_path):
+    """Saved again by the library, it is the same; with two tokens exchanged it is not."""
+    folder = ModelFolder(toys / "helper").path
+    tokenizer = load_tokenizer(folder)
+    tokenizer.save_pretrained(tmp_path / "again")
+    before = segmentation_hash(tokenizer)
+    assert segmentation_hash(load_tokenizer(tmp_path / "again")) == before
+    assert segmentation_hash(load_tokenizer(toys / "source-tokenizer")) != before

@@ -11,8 +11,7 @@ from toy_folders import initialise
 
 from revocab.errors import RevocabError
 from revocab.initialise.options import find_method
-from revocab.initialise.rows.source_weights import mean_weights
-from revocab.initialise.rows.word_starts import weights_with_words
+from revocab.initialise.rows.source_weights import mean_weights, weights_with_words
 from revocab.initialise.target_matrix import fill, new_rows
 from revocab.io import read_json, write_json
 from revocab.models.folder import ModelFolder

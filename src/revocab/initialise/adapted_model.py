@@ -20,11 +20,11 @@ from revocab.initialise.reading.material import Material
 from revocab.initialise.reading.token_vectors import vectors_hash
 from revocab.initialise.rows.source_weights import (
     SourceWeights,
+    weights_with_words,
     with_shared,
     write_new_rows,
     write_source_weights,
 )
-from revocab.initialise.rows.word_starts import weights_with_words
 from revocab.initialise.target_matrix import fill, new_tables, shared_tables
 from revocab.io import write_json, write_text
 from revocab.languages import language_label
@@ -115,9 +115,14 @@ def initialise_matrices(material: Material, say: Say) -> NewMatrices:
 
 
 def initialise_model(
-    inputs: InitInputs, job: InitJob, out: Path,
-    *, device: str = "cpu", say: Say = silent, figure: bool = True,
-) -> None:  # fmt: skip
+    inputs: InitInputs,
+    job: InitJob,
+    out: Path,
+    *,
+    device: str = "cpu",
+    say: Say = silent,
+    figure: bool = True,
+) -> None:
     """Write ``out``: the source model with a new vocabulary (or, for lapt, as it is).
 
     Beside the model: ``new_rows.npy``, ``source_weights.npz`` where the method says them,

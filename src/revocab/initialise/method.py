@@ -83,11 +83,9 @@ class DonorRows:
 class MethodInputs:
     """What a method may look at, for one matrix (input embedding or LM head).
 
-    All matrices are float32 on one device, but for methods that ask for a donor, whose source rows
-    are as stored. They hold token rows only: the padding rows that some models have after their
-    last token are cut off. ``overlap_target_N[i]`` and
-    ``overlap_source_N[i]`` are the ids of one shared token; ``missing_N`` are the target ids
-    without a source row; both sorted by target id (int64).
+    All matrices are float32 on one device (with a donor, source rows are as stored), without rows
+    of padding. ``overlap_target_N[i]`` and ``overlap_source_N[i]`` are the ids of one shared token;
+    ``missing_N`` are the target ids without a source row; both sorted by target id (int64).
     """
 
     source_VD: Tensor
@@ -100,8 +98,8 @@ class MethodInputs:
     pieces: Callable[[int], list[int]]
     #: The same, as the released FVT code tokenises (a literal marker character).
     pieces_released: Callable[[int], list[int]]
-    #: Whether these pieces spell the given target token, or are its counterpart or stand-in as a
-    #: special token; else they stand in for a text that the source cannot spell.
+    #: Whether these pieces spell the target token, or are its counterpart or stand-in as a special
+    #: token; else they stand in for a text that the source cannot spell.
     spelt: Callable[[int], bool] = lambda _: True
     #: The text of a source token, and of a missing target token; "" of special ones and of bytes.
     source_text: Callable[[int], str] = lambda _: ""
@@ -170,9 +168,9 @@ class Method:
     initialise: Callable[[MethodInputs, Any], Tensor] | None = None
     source_weights: Callable[[MethodInputs, Any], SourceWeights] | None = None
     needs_helper: bool = False
-    #: What new tokens get that a helper of another tokenizer, or a file of vectors, lacks. pieces:
-    #: the mean of their source pieces; the method sees only tokens that have a row. own: what the
-    #: method itself gives them; it sees all tokens, and a row of zeros where there is none.
+    #: What new tokens get that helper or vectors lack. pieces: the mean of their source pieces; the
+    #: method sees only tokens that have a row. own: what the method gives them; it sees all tokens,
+    #: and a row of zeros where there is none.
     without_helper_row: Literal["pieces", "own"] = "pieces"
     #: Whether it takes the helper's rows as they are: of a helper with the target's tokenizer.
     takes_helper_rows: bool = False

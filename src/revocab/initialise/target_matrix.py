@@ -17,7 +17,7 @@ from revocab.initialise.method import Method, MethodInputs, MethodOptions
 from revocab.initialise.options import table_method
 from revocab.initialise.rows.alignment import map_rows
 from revocab.initialise.rows.means import TOKENS_WITHOUT_AUXILIARY, column_mean, piece_means
-from revocab.initialise.rows.word_starts import rows_with_words
+from revocab.initialise.rows.source_weights import rows_with_words
 from revocab.models.findings import broken_rows
 from revocab.models.folder import ModelFolder, Which
 from revocab.models.token_rows import is_per_layer
@@ -151,8 +151,7 @@ def new_tables(
     """Yield each table of ``names``, filled by what :func:`table_method` has for ``method``.
 
     ``inputs`` are the input embedding's; of their ``source_VD`` only the number of rows counts.
-    Tokens that a helper or auxiliary embeddings lack get the mean of their source pieces. Raises
-    :class:`RevocabError` for quantised tables.
+    Raises :class:`RevocabError` for quantised tables.
     """
     filler, its_options = table_method(method, options)
     inputs = replace(inputs, donor=None)
@@ -195,8 +194,7 @@ def fill_table(
 ) -> tuple[Tensor, dict[str, Any]]:
     """Return the target's table [T, W] in the stored dtype, on the CPU, and the method's notes.
 
-    Every ``columns`` columns are filled by themselves, as the embedding of their layer, so that no
-    more of them are float32 at a time. Copied rows are the stored ones, bit for bit.
+    Every ``columns`` columns are filled by themselves, as the embedding of their layer.
     """
     rows_TW = stored_RW.new_empty(inputs.target_rows, stored_RW.shape[1])
     notes: dict[str, Any] = {"zero_rows_replaced": 0}

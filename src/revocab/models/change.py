@@ -97,10 +97,8 @@ def changes() -> dict[str, Change]:
 def change_model(job: ChangeJob, model: Path, out: Path, say: Say = silent) -> None:
     """Write ``out``: the folder ``model``, its body, changed as ``job`` says.
 
-    Shards, dtypes and tying are the body's, and so are its tokenizer and all documents but the
-    model card; ``config.json`` has what the change sets. ``manifest.json``, written last, says what
-    it was made of. Raises :class:`RevocabError`, before anything is written, for all that
-    :func:`revocab.models.load.check_model` refuses.
+    Shards, dtypes, tying, tokenizer and documents but the card are the body's. Raises
+    :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses.
     """
     output = OutputFolder(out, "changed model", [model])
     change = changes()[job.change]

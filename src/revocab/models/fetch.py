@@ -79,7 +79,7 @@ def unpack_gguf(file: Path, splitter: LlamaSplitter | None, out: Path) -> None:
     """Write config, tokenizer and bfloat16 weights of a GGUF into the folder ``out``.
 
     Text is split as ``splitter`` does, if there is one: transformers takes GPT-2's words for every
-    byte-level vocabulary. Raises :class:`RevocabError` for a file that transformers does not read.
+    byte-level vocabulary.
     """
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
@@ -114,8 +114,7 @@ def unpack_gguf(file: Path, splitter: LlamaSplitter | None, out: Path) -> None:
 def fetch_rows(name: str, commit: str, folder: Path) -> None:
     """Write the embedding and head of a repository, and its tokenizer, as a model folder.
 
-    Raises :class:`RevocabError` where no weights are there, or where embedding or head are not
-    told by their names.
+    Raises :class:`RevocabError` where no weights, or no names of embedding or head, are there.
     """
     fetch = partial(snapshot, name, commit, "model", folder)
     fetch([*TOKENIZER_PATTERNS, "README.md", "LICENSE*"])
@@ -285,11 +284,10 @@ def check_snapshot(folder: Path, named: Path) -> None:
 
 
 def fetch_model(snapshot: Path, job: FetchJob, path: Path | None = None) -> None:
-    """Fill ``snapshot``, then write ``manifest.json`` beside it; refuse what is not safetensors.
+    """Fill ``snapshot``, then write ``manifest.json`` beside it.
 
-    Raises :class:`RevocabError` for all that :class:`ModelFolder` refuses, for weights that are
-    damaged or did not all arrive, for a model without a tokenizer, and where another folder's
-    manifest, or the user's, stands beside the snapshot.
+    Raises :class:`RevocabError` for all that :class:`ModelFolder` refuses, weights that are damaged
+    or did not all arrive, no tokenizer, and another manifest beside the snapshot.
     """
     output = OutputFolder(snapshot, "model snapshot", [path])
     check_files(manifest := snapshot.parent / "manifest.json")

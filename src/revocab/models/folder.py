@@ -48,9 +48,8 @@ _USUAL = ("model.embed_tokens.weight", "lm_head.weight")
 #: How the names of LM heads end. A tied model may store its head, too, as a copy.
 HEADS = ("lm_head.weight", "embed_out.weight", "output_layer.weight")
 
-#: ``tokenizer``: that of the new tokenizer, or none; ``written``: written anew for the new ids;
-#: ``body``: copied, though a training's checkpoints leave out other documents; ``stale``: names
-#: tokens or rows of the old vocabulary in a way that is not rewritten, so it is left out.
+#: ``tokenizer``: that of the new tokenizer, or none; ``written``: anew for the new ids; ``body``:
+#: copied, also to checkpoints; ``stale``: names old tokens or rows, and is left out.
 Fate = Literal["tokenizer", "written", "body", "stale"]
 #: By name, or by pattern within the folder. A file that is not named is the body's, and is copied
 #: where it is a document (:attr:`ModelFolder.documents`).
@@ -156,11 +155,10 @@ def check_model_folder(folder: str | Path) -> None:
 
 @dataclass(frozen=True)
 class ModelFolder:
-    """A causal language model in safetensors, sharded or not; nothing is loaded until asked.
+    """A causal language model in safetensors, sharded or not; nothing is loaded until it is read.
 
-    The folder may come from anybody: an index that names files elsewhere, and weights, settings or
-    documents that are links out of the folder (:mod:`revocab.links`), are refused with a
-    :class:`RevocabError` that lists them all.
+    An index that names files elsewhere, and links out of the folder (:mod:`revocab.links`), are
+    refused with a :class:`RevocabError` that lists them all.
     """
 
     path: Path
@@ -333,10 +331,8 @@ class ModelFolder:
         return read_tensor(self.path / self.tensors[name][0], name)
 
     def matrix(self, which: Which, tokens: int) -> Tensor:
-        """Return the ``input`` or ``output`` vocabulary matrix, rows of real tokens only.
-
-        A tied model gives its one matrix for both. Models may have more rows than tokens (padding,
-        cut off here); with fewer, some tokens would have no row.
+        """Return the ``input`` or ``output`` vocabulary matrix, rows of real tokens only; a tied
+        model's one matrix for both. Raises :class:`RevocabError` for what no trained model has.
         """
         import torch
 

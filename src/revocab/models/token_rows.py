@@ -125,9 +125,9 @@ def _matches(
 def token_tables(model: ModelFolder, tokens: int) -> dict[str, int]:
     """Return all tensors with a row per token, and their rows: those that can be cut.
 
-    Known by name are embedding and head, its copies and bias, and tables per layer (Gemma 3n);
-    any other is one whose first dimension is the vocabulary's. Raises :class:`RevocabError` naming
-    the tensors of which that is not certain, with a column per token, or too few rows.
+    Embedding and head, its copies and bias, and tables per layer (Gemma 3n) are known by name; any
+    other is told by its first dimension. Raises :class:`RevocabError` naming the tensors of which
+    that is not certain, with a column per token, or too few rows.
     """
     names = model.vocabulary_names
     head = names.get("output", "lm_head.weight")
@@ -161,10 +161,9 @@ def token_tables(model: ModelFolder, tokens: int) -> dict[str, int]:
 def further_tables(model: ModelFolder, tokens: int) -> dict[str, int]:
     """Return the tensors beside embedding and head that have a row per token, and their rows.
 
-    ``tokens`` is the size of the source tokenizer. Tables per layer are known by their name, and
-    may have fewer rows than the embedding; any other has as many, and no doubt about it. Raises
-    :class:`RevocabError` naming, with their shapes, all tensors with a column per token, or whose
-    rows are a vocabulary's and not the embedding's.
+    ``tokens`` is the size of the source tokenizer. Tables per layer may have fewer rows than the
+    embedding; any other has as many. Raises :class:`RevocabError` naming all tensors with a column
+    per token, or whose rows are a vocabulary's and not the embedding's.
     """
     names = [*model.vocabulary_tensors.values(), *model.tied_copies]
     rows, sizes = model.tensors[names[0]][1][0], _vocabulary_sizes(model, tokens)
@@ -196,10 +195,8 @@ def token_rows(config: Any) -> int | None:
 
 
 def filled(matrix_VD: Tensor, tokens: int, rows: int | None = None) -> Tensor:
-    """Return a matrix whose rows after the first ``tokens``, up to ``rows``, are their mean.
-
-    ``rows``: as many as it has. Of the same dtype, on the same device; a copy, unless no row is
-    added or replaced.
+    """Return a matrix whose rows after the first ``tokens``, up to ``rows``, are their mean, in its
+    dtype; by default as many as it has.
     """
     import torch
 

@@ -109,10 +109,8 @@ def write_trimmed(
     facts: Mapping[str, Any],
     folder: Path,
 ) -> list[str]:
-    """Write the rows of ``kept_N`` (ascending) and all else of a model into an empty folder.
-
-    Returns the settings that were dropped. Raises :class:`RevocabError` where the result would not
-    be what its architecture asks for.
+    """Write the rows of ``kept_N`` (ascending) and all else of a model into an empty folder;
+    return the dropped settings. Raises :class:`RevocabError` unless it fits its architecture.
     """
     source = model.folder
     rows_N = model.rows(kept_N)

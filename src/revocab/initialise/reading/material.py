@@ -16,7 +16,7 @@ from revocab.initialise.reading.helper import Coverage, Donor, Helper, check_row
 from revocab.initialise.reading.token_vectors import load_token_vectors
 from revocab.initialise.reading.vocabularies import MissingPieces, Vocabularies
 from revocab.initialise.rows.means import reads_auxiliary
-from revocab.initialise.rows.word_starts import read_word_starts
+from revocab.initialise.rows.source_weights import read_word_starts
 from revocab.models.folder import ModelFolder, Which, check_tokenizer_folder
 from revocab.models.load import check_model
 from revocab.models.token_rows import further_tables, is_per_layer

@@ -104,10 +104,6 @@ class Expansion:
         return {**lists, LAYERS: len(self.origin)}
 
 
-def added_blocks(model: Any) -> list[int]:
-    return list(getattr(model.config, ADDED_BLOCKS, ()))
-
-
 def check_form(body: ModelFolder) -> int:
     """Return the number of blocks of a model that can be expanded.
 
@@ -163,8 +159,7 @@ def check_identity(body: ModelFolder, expansion: Expansion) -> dict[str, Any]:
 def keeps_logits(config: Any, changed: Mapping[str, Any], expansion: Expansion) -> bool:
     """Tell whether a twin with ``changed`` settings, expanded, gives the logits of one without.
 
-    ``config`` is the large model's, of transformers. Raises whatever transformers does for an
-    architecture that no twin can be made of, or that the expansion does not fit.
+    Raises whatever transformers does for an architecture that has no twin or no expansion.
     """
     import torch
     from transformers import AutoModelForCausalLM
@@ -181,13 +176,9 @@ def keeps_logits(config: Any, changed: Mapping[str, Any], expansion: Expansion) 
     settings = config.to_dict()
     width = settings.get("head_dim") or settings["hidden_size"] // settings["num_attention_heads"]
     small = {
-        "vocab_size": _TOKENS,
-        "hidden_size": _HEADS * width,
-        "intermediate_size": _WIDTH,
-        "num_attention_heads": _HEADS,
-        "num_key_value_heads": _HEADS,
-        "sliding_window": _WINDOW,
-    }
+        "vocab_size": _TOKENS, "hidden_size": _HEADS * width, "intermediate_size": _WIDTH,
+        "num_attention_heads": _HEADS, "num_key_value_heads": _HEADS, "sliding_window": _WINDOW,
+    }  # fmt: skip
     settings |= {key: size for key, size in small.items() if isinstance(settings.get(key), int)}
     # A row for padding, and a type to compute in, would be those of the large model.
     settings |= {"pad_token_id": None, "dtype": "float32"}
