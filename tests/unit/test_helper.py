@@ -26,6 +26,7 @@ from revocab.io import read_json
 from revocab.models.folder import ModelFolder
 from revocab.vocabulary.intersection import IntersectionJob, intersect_canonical, intersect_folders
 from revocab.vocabulary.tokenizers.canonical import CanonicalToken
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 HELPED = [name for name in CHANGING if methods()[name].needs_helper]
 FALLING_BACK = [name for name in HELPED if methods()[name].without_helper_row == "pieces"]
