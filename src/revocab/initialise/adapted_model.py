@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from revocab.device import check_device
@@ -15,7 +14,6 @@ from revocab.heavy_types import Tensor
 from revocab.initialise.diagnostics import TITLES, describe, draw, warn
 from revocab.initialise.method import MethodInputs
 from revocab.initialise.options import InitInputs, InitJob, find_method
-from revocab.initialise.reading.helper import FILLED_WITH
 from revocab.initialise.reading.material import Material
 from revocab.initialise.reading.token_vectors import vectors_hash
 from revocab.initialise.rows.source_weights import (
@@ -175,7 +173,7 @@ def initialise_model(
     with output.replaced() as folder:
         provenance["special_token_ids"] = special_ids(target)
         provenance["dropped_settings"] = write_adapted(
-            material, matrices, folder, tables=new.tables, progress=say is not silent
+            material, matrices, new.tables, folder, say is not silent
         )
         if new.source_weights:
             padded = {which: sparse.padded(rows) for which, sparse in new.source_weights.items()}
@@ -188,7 +186,6 @@ def initialise_model(
             "tables": provenance.get("tables", {}),
             "citation": method.citation,
             "languages": [language_label(language) for language in job.languages],
-            "filled_with": FILLED_WITH,
             "titles": TITLES,
             "loader": model_class(load_config(source.path)).__name__,
         }
@@ -204,7 +201,8 @@ def _warnings(material: Material, new: NewMatrices) -> Iterator[str]:
     method = material.method
     if coverage := material.coverage:
         yield from coverage.warnings(method)
-    if special := material.vocabularies.new_special:
+    report = material.vocabularies.intersection.report
+    if special := report["special_without_counterpart"]["target"]:
         stand_in = new.described["input"]["method"].get("stand_in")
         begin = f" and begin as {stand_in!r}" if stand_in else ", so their rows are new"
         listed = some(f"{number} {string}" for number, string in special.items())
@@ -271,10 +269,9 @@ def _provenance(material: Material, new: NewMatrices, names: dict[str, str]) -> 
 def write_adapted(
     material: Material,
     matrices: dict[Which, Tensor],
+    tables: Mapping[str, Tensor],
     out: Path,
-    *,
-    tables: Mapping[str, Tensor] = MappingProxyType({}),
-    progress: bool = False,
+    progress: bool,
 ) -> list[str]:
     """Write the adapted model into the folder ``out``; return, and name, the dropped settings.
 

@@ -67,9 +67,8 @@ class Changed:
     #: Tensors of the weight files that are written anew, by file.
     files: dict[str, list[Part]]
     config: dict[str, Any]
-    #: What the manifest says of the change.
+    #: What the manifest says of the change, and what its user should know, a sentence each.
     facts: dict[str, Any] = field(default_factory=dict)
-    #: What its user should know, a sentence each: printed at once, and in the model card.
     notes: tuple[str, ...] = ()
 
 

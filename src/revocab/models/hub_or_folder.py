@@ -72,27 +72,21 @@ def local(place: Path, what: What) -> Path:
 
 
 def snapshot(
-    name: str,
-    commit: str,
-    what: What,
-    folder: Path | None = None,
-    patterns: Iterable[str] | None = None,
+    name: str, commit: str, what: What, folder: Path | None = None, patterns: Iterable[str] = ()
 ) -> str:
     """Download a repository at a commit, but for what is there of it; return where it is."""
     from huggingface_hub import snapshot_download
 
-    chosen = list(PATTERNS[what] if patterns is None else patterns)
-    fetch = partial(
-        snapshot_download,
-        name,
-        revision=commit,
-        allow_patterns=chosen,
-        ignore_patterns=list(IGNORED),
-    )
+    options: dict[str, Any] = {
+        "revision": commit,
+        "allow_patterns": list(patterns or PATTERNS[what]),
+        "ignore_patterns": list(IGNORED),
+    }
     try:
         if folder is None or not offline():
-            return fetch(local_dir=folder)
-        lay_chosen(Path(fetch()), chosen, folder)
+            return snapshot_download(name, local_dir=folder, **options)
+        cached = Path(snapshot_download(name, **options))
+        lay_chosen(cached, options["allow_patterns"], folder)
         return str(folder)
     # The client raises many unrelated types: all mean that the files did not all arrive.
     except Exception as error:

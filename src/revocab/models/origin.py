@@ -26,7 +26,6 @@ UNTELLING = re.compile(r"snapshot|untrained|init|checkpoints|(step|checkpoint)-\
 PROVENANCE = "provenance.json"
 #: What a folder's manifest says where it was made here, and how its card calls that.
 MADE = {"method": "New vocabulary", "change": "Changed model", "architecture": "Random weights"}
-BASE = "Base model"
 #: The key of a provenance under which the history of the source stands.
 BEFORE = "before"
 #: What a card may say of a licence; ``other`` has a name and an address of its own.
@@ -90,7 +89,7 @@ def card_metadata(folder: Path) -> dict[str, Any]:
     import yaml
     from huggingface_hub import metadata_load
 
-    with suppress(OSError, UnicodeDecodeError, ValueError, yaml.YAMLError):
+    with suppress(OSError, ValueError, yaml.YAMLError):
         metadata: Any = metadata_load(folder / "README.md")
         return metadata if isinstance(metadata, dict) else {}
     return {}
@@ -151,7 +150,7 @@ def history_of(folder: Path) -> list[dict[str, Any]]:
             before = known.pop(BEFORE, None)
             entries = [entry for entry in before or () if isinstance(entry, dict)]
             return [*entries, {"what": heading, **known}]
-    return [{"what": BASE, "name": name_of(folder), "hub": hub_id(folder)}]
+    return [{"what": "Base model", "name": name_of(folder), "hub": hub_id(folder)}]
 
 
 def _object(path: Path) -> dict[str, Any]:

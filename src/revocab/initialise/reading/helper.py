@@ -26,12 +26,6 @@ from revocab.vocabulary.intersection import Identity, Intersection
 from revocab.vocabulary.tokenizers.canonical import special_and_added
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 
-#: What new tokens get that the helper lacks, in words.
-FILLED_WITH = {
-    "pieces": "the mean of their source pieces",
-    "own": "what the method gives tokens without an auxiliary embedding",
-}
-
 
 def in_target_order(helper_HX: Tensor, helper_N: Tensor, target_N: Tensor, rows: int) -> Tensor:
     """Return ``rows`` rows: row ``target_N[i]`` is helper row ``helper_N[i]``, the others zero."""

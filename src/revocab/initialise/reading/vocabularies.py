@@ -101,11 +101,6 @@ class Vocabularies:
         return shared_tokens(*both, identity=self.identity, pairs=self.pairs)
 
     @property
-    def new_special(self) -> dict[str, str]:
-        """Return the target's special tokens without a counterpart in the source, by id."""
-        return dict(self.intersection.report["special_without_counterpart"]["target"])
-
-    @property
     def counterparts(self) -> Counterparts:
         both = self.source_tokenizer, self.target_tokenizer
         return Counterparts(*both, self.roles["source"], self.roles["target"])

@@ -1,7 +1,7 @@
 """Rows as means and draws: of all source rows, of a token's pieces, of tokens that are like it.
 
-Likeness is the cosine in a space of auxiliary embeddings: the helper's input rows (of target tokens:
-shared source tokens are known through them), fastText vectors (:mod:`.reading.fasttext`), which
+Likeness is the cosine in a space of auxiliary embeddings: the helper's input rows (of shared
+source tokens those of the target), fastText vectors (:mod:`.reading.fasttext`), which
 spell source tokens by their n-grams, or vectors by text (:mod:`.reading.token_vectors`). Statistics
 are float64 sums in cache-sized passes; memory is bounded by :data:`BLOCK_ELEMENTS`. Suffixes: N
 tokens to fill, M all missing ones, K candidates, A width of the space of comparison.
