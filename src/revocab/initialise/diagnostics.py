@@ -1,7 +1,6 @@
 """What the new rows of a matrix look like beside the copied ones, when that is a warning, a figure.
 
-Rows are tensors or :class:`.alignment.Rows`; matrices of any size are read in chunks and in
-their stored dtype.
+Matrices of any size are read in chunks and in their stored dtype.
 """
 
 from __future__ import annotations

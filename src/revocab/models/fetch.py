@@ -1,9 +1,8 @@
 """Fetch a model: a snapshot of a Hub repository, a copy of a local folder, or a GGUF's folder.
 
-Of a helper, embedding and head alone may be fetched: of its shards, those that hold the two
-matrices. Nothing of the repository's code is run, so any architecture will do, and a pickle is read
-as tensors only (torch's ``weights_only``). What is written is a Llama without blocks that has these
-matrices: every reader of a model folder reads it, and none can take it for the model itself.
+Of a helper, embedding and head alone may be fetched: of its shards, those that hold the two. No
+code is run, so any architecture will do, and a pickle is read as tensors only (``weights_only``).
+What is written is a Llama without blocks: every reader reads it, and none takes it for the model.
 """
 
 from __future__ import annotations
@@ -48,9 +47,7 @@ EMBEDDINGS = (
 
 def origin_of_gguf(file: Path) -> dict[str, Any]:
     """Return a GGUF's name, hash, how many of its tensors are of each type, and by which name
-    llama.cpp knows how its byte-level vocabulary splits text; None for another vocabulary.
-
-    Raises :class:`RevocabError` for what is no GGUF, or is cut short.
+    llama.cpp knows how its byte-level vocabulary splits text (None for another vocabulary).
     """
     from gguf import GGUFReader
 
@@ -146,10 +143,7 @@ def fetch_rows(name: str, commit: str, folder: Path) -> None:
 
 
 def vocabulary_names(folder: Path, stored: Collection[str]) -> dict[str, str]:
-    """Return the stored names of ``input`` and, where it is another matrix, ``output``.
-
-    Where ``config.json`` does not say that the two are tied, a head that is stored is one.
-    """
+    """Return the stored names of ``input`` and, unless it is said to be tied, of ``output``."""
     ends = {"input": EMBEDDINGS, "output": HEADS}
     named = {
         which: [n for n in stored if f".{n}".endswith(tuple(f".{end}" for end in own))]

@@ -1,20 +1,17 @@
 """Tensors with a row per token, and rows after those of the last token.
 
 **Tensors** beside embedding and LM head (tables per layer, the embedding of a prediction head) get
-the new vocabulary's rows, too; left as they are, row 17 would still be that of the old token 17.
-What has a column per token, or a size of the vocabulary for another reason, is refused.
-ASSUME: a tensor is told by its shape. A dimension that equals the number of source tokens, a
-``vocab_size`` of the configuration or the stored rows of embedding or head is evidence of a table,
-unless the same number is also one of the configuration's other sizes (widths, heads, ranks and what
-is usually made of them), as in toys whose vocabulary is as large as a layer is wide.
+the new vocabulary's rows, too; what has a column per token, or a size of the vocabulary for another
+reason, is refused. ASSUME: a tensor is told by its shape. A dimension that equals the number of
+source tokens, a ``vocab_size`` or the stored rows of embedding or head is evidence of a table,
+unless the number is also one of the configuration's other sizes, as in toys.
 
-**Padding.** GPUs multiply matrices faster whose sizes are multiples of 64. Initialisation can
-therefore add rows (``pad_to``); ``config.json`` then says under :data:`TOKEN_ROWS` how many rows
-are tokens. Training leaves the others out of the softmax, evaluation cuts them off, and
-``generation_config.json`` suppresses them. For programs that do none of this, each is the mean of
-the tokens' rows: its logit is the mean of all logits, so never the largest, and its probability at
-most one by the number of tokens (the mean of exponentials is at least the exponential of the mean).
-Suffixes: V rows of tokens, D width.
+**Padding.** GPUs multiply matrices faster whose sizes are multiples of 64, so rows can be added
+(``pad_to``); ``config.json`` then says under :data:`TOKEN_ROWS` how many rows are tokens. Training
+leaves the others out of the softmax, evaluation cuts them off, ``generation_config.json``
+suppresses them. For programs that do none of this, each is the mean of the tokens' rows: its logit
+is the mean of all logits, so never the largest, and its probability at most one by the number of
+tokens. Suffixes: V rows of tokens, D width.
 """
 
 from __future__ import annotations
@@ -44,7 +41,7 @@ TOKEN_ROWS = "unpadded_vocab_size"
 #: How the names of tables with rows of every layer end, and the setting that says their rows.
 PER_LAYER = "embed_tokens_per_layer.weight"
 PER_LAYER_ROWS = "vocab_size_per_layer_input"
-#: How many kinds of segments BERT and its kin tell apart, for which they have rows, too.
+#: How many kinds of segments BERT and its kin have rows for.
 SEGMENTS = "type_vocab_size"
 #: What BART and its kin add to the logits, a single row with a value per token.
 LOGITS_BIAS = "final_logits_bias"
@@ -268,8 +265,6 @@ def without_padding(folder: Path) -> Iterator[Path]:
             copy_tokenizer(folder, out)
         write_json(out / "config.json", unpadded(model.config))
         names = sorted({*model.vocabulary_tensors.values(), *model.tied_copies})
-        changed = with_tensors(
-            model, {name: model.read(name)[:tokens].contiguous() for name in names}
-        )
+        changed = with_tensors(model, {n: model.read(n)[:tokens].contiguous() for n in names})
         write_weights(model, changed, out, link=lambda file, link: link.symlink_to(file.resolve()))
         yield out

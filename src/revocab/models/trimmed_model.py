@@ -1,8 +1,7 @@
 """A model of some of its tokens: their rows alone, of every tensor that has a row per token.
 
-Rows are copied from file to file in blocks. Files that hold none of these tensors are linked. Every
-id that a setting names keeps its row, so nothing is looked for by its role, as it is for a new
-vocabulary (:mod:`revocab.models.special_ids`).
+Rows are copied from file to file in blocks. Every id that a setting names keeps its row, so nothing
+is looked for by its role, as for a new vocabulary (:mod:`revocab.models.special_ids`).
 """
 
 from __future__ import annotations

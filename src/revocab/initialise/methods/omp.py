@@ -119,11 +119,10 @@ def _solve(factor_NSS: Tensor, shares_NS: Tensor) -> Tensor:
 
 
 def sparse_codes(inputs: MethodInputs, size: int) -> tuple[Tensor, Tensor, float]:
-    """Return each missing token's atoms (positions among the shared tokens), weights, mean error.
+    """Return each missing token's atoms (positions among the shared tokens), weights [N, size], and
+    the mean of the residuals' norms over the rows'.
 
-    Errors are the residual's norm over the row's own. Shapes [N, size]; blocks bound the memory.
-    All in float64: of two atoms that are almost as similar, float32 may take the other one, and the
-    code is another from there on.
+    In float64: of two atoms that are almost as similar, float32 may take the other one.
     """
     import torch
     from tqdm import tqdm
@@ -155,8 +154,7 @@ def initialise(inputs: MethodInputs, options: OmpOptions) -> Tensor:
     """Return, per missing token, its sparse code over shared tokens applied to their source rows.
 
     Goddard & Fernandes Neto 2025: the code is that of the helper's row over the helper's shared
-    rows, found by orthogonal matching pursuit. A helper row of zeros has an empty code. Both
-    matrices have the same codes, found once, where the helper is tied.
+    rows. Both matrices have the same codes, found once, where the helper is tied.
     """
     import torch
 

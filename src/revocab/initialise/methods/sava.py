@@ -155,10 +155,7 @@ def _held_out(
 
 
 def initialise(inputs: MethodInputs, options: SavaOptions) -> Tensor:
-    """Return the helper rows of the missing tokens, mapped into the source's space.
-
-    In chunks: memory holds, beside the matrices, the normal equations, the map and the result.
-    """
+    """Return the helper rows of the missing tokens, mapped into the source's space, in chunks."""
     inputs.require_overlap(METHOD.name, "fits its map on shared tokens")
     rows_ND = inputs.source_VD.new_empty(len(inputs.missing_N), inputs.source_VD.shape[1])
     if not len(rows_ND):

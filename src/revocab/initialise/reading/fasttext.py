@@ -1,9 +1,8 @@
 """fastText vectors of target tokens, trained on text cut by the target tokenizer, as in FOCUS.
 
-Dobler & de Melo 2023, with fastText's own defaults where that paper has none; trained
-by gensim. Source tokens are spelled in the same characters and get vectors by their n-grams, as
-WECHSEL does with word vectors; a corpus in both languages puts both vocabularies into one space, so
-no alignment by a dictionary is needed.
+Dobler & de Melo 2023, with fastText's own defaults where that paper has none; trained by gensim.
+Source tokens get vectors by their n-grams, as WECHSEL does with word vectors; a corpus in both
+languages puts both vocabularies into one space, without a dictionary.
 """
 
 from __future__ import annotations
@@ -99,10 +98,7 @@ class Sentences:
 
 
 def train(sentences: Sentences, options: AuxiliaryJob) -> FastText:
-    """Return a CBOW model; one thread and a fixed hash, so that the same text gives the same bits.
-
-    Raises :class:`RevocabError` when no token is frequent enough.
-    """
+    """Return a CBOW model; one thread and a fixed hash: the same text gives the same bits."""
     from gensim.models import FastText
 
     model = FastText(

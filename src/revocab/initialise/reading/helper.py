@@ -1,8 +1,7 @@
 """Other models' rows in the order of a vocabulary, whatever tokenizer these models have.
 
-A helper's rows serve the target tokens that both vocabularies hold. Methods get them by target id,
-with a mask of those that there are. A donor is an adapted model and the one that it was adapted
-from. Suffixes: H helper tokens, V target tokens, N shared tokens, X helper width.
+Methods get a helper's rows by target id, with a mask of those that there are. A donor is an adapted
+model and the one that it was adapted from. Suffixes: H helper tokens, V target tokens, X width.
 """
 
 from __future__ import annotations
@@ -198,9 +197,7 @@ class Donor:
     def open(
         cls, adapted: Path, base: Path, source: ModelFolder, vocabularies: Vocabularies
     ) -> Donor:
-        """Return both; raise :class:`RevocabError` for broken folders, and where matrices of the
-        three models differ in width or tying.
-        """
+        """Return both; raise :class:`RevocabError` where the three models do not fit each other."""
         for folder in (adapted, base):
             check_model(folder)
         both, shared = vocabularies, vocabularies.intersection

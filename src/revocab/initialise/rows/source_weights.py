@@ -323,7 +323,7 @@ def read_word_starts(
     """Return the source rows that words' tokens start from, by target id.
 
     ``folder`` is the target tokenizer's. Raises :class:`RevocabError` naming every word whose start
-    the source does not have, and every token that is another one in the target.
+    the source lacks, and every token that is another one in the target.
     """
     file = folder / WORDS
     if not file.is_file():
