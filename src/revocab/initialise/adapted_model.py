@@ -164,8 +164,7 @@ def initialise_model(
         print(f"warning: {warning}", file=sys.stderr)
     provenance |= _provenance(material, new, provenance["names"])
     report = {"method": method.name, "matrices": new.described, "warnings": warnings}
-    if new.described_tables:
-        report["tables"] = new.described_tables
+    report |= {"tables": new.described_tables} if new.described_tables else {}
     say("writing the model folder")
     target = material.vocabularies.target_tokenizer
     rows = padded_rows(len(target), getattr(job, "pad_to", None))
@@ -238,14 +237,10 @@ def _provenance(material: Material, new: NewMatrices, names: dict[str, str]) -> 
     if material.inputs.vectors is not None:
         facts["auxiliary"] = vectors_hash(material.inputs.vectors)
     names["target_tokenizer"] = origin.name_of(vocabularies.target)
-    tables = {
-        name: {
-            "method": statistics["method"]["name"],
-            "source_rows": statistics["source"]["rows"],
-            "rows": len(new.tables[name]),
-        }
-        for name, statistics in new.described_tables.items()
-    }
+    tables = {}
+    for name, statistics in new.described_tables.items():
+        rows = {"source_rows": statistics["source"]["rows"], "rows": len(new.tables[name])}
+        tables[name] = {"method": statistics["method"]["name"], **rows}
     return {
         **facts,
         "target_tokenizer": origin.tokenizer_hash(vocabularies.target),
