@@ -155,9 +155,8 @@ def head_width(config: Any) -> int:
 
 
 def cache_bytes_per_token(config: Any, dtype: str) -> int:
-    """Return the bytes of keys and values that one token takes in all layers.
-
-    ``dtype`` is a torch name; ``auto`` stands for the one that the configuration stores.
+    """Return the bytes of keys and values that one token takes in all layers, in a torch ``dtype``,
+    or ``auto``: the one that the configuration stores.
     """
     import torch
 

@@ -38,8 +38,8 @@ def special_ids(tokenizer: PreTrainedTokenizerBase) -> dict[str, int | None]:
 def config_ids(ids: dict[str, int | None]) -> dict[str, int | None]:
     """Return the ids for ``config.json``: no pad where bos or eos doubles as pad.
 
-    transformers turns ``pad_token_id`` into the embedding's ``padding_idx``, which starts that row
-    at zero and keeps it from training; ``generation_config.json`` may name it without that effect.
+    transformers turns ``pad_token_id`` into the embedding's ``padding_idx``, whose row starts at
+    zero and is kept from training; that of ``generation_config.json`` has no such effect.
     """
     shared = ids["pad_token_id"] in (ids["bos_token_id"], ids["eos_token_id"])
     return {**ids, "pad_token_id": None} if shared else dict(ids)

@@ -98,9 +98,8 @@ def change_of_rows(
 ) -> Tensor:
     """Return X [D, D], float64, such that ``A + A X`` is nearest to B in squares.
 
-    ``pairs`` yields rows of A and B in chunks, of any dtype. ``least_change``: the smallest such X,
-    so that A = B gives exactly 0, whatever the rank of A. ``minimum_norm``: the smallest I + X. At
-    full rank they are one. Normal equations in float64 on ``device``, wherever the rows are.
+    ``pairs`` yields rows of A and B in chunks, of any dtype and device. ``least_change``: the
+    smallest such X, so that A = B gives exactly 0. ``minimum_norm``: the smallest I + X.
     """
     import torch
 

@@ -53,11 +53,10 @@ class OfaOptions(WechselOptions):
 
 
 def clp_rows(inputs: MethodInputs, options: ClpOptions) -> Tensor:
-    """Return ``weights(cos(H_missing, H_overlap)) @ E_source[overlap]``, block by block.
+    """Return ``weights(cos(H_missing, H_overlap)) @ E_source[overlap]``, H the helper's rows.
 
-    ``H`` are the helper's rows of this matrix. Weights ``cosine``: similarities over their sum, not
-    clipped, as published; ``sparsemax``: CLP+ (Yamaguchi et al. 2024). Over all shared tokens or
-    the ``top_k`` nearest.
+    Weights ``cosine``: similarities over their sum, not clipped, as published; ``sparsemax``: CLP+
+    (Yamaguchi et al. 2024). Over all shared tokens or the ``top_k`` nearest.
     """
     inputs.require_overlap("clp", "builds new rows from shared ones")
     sparse = options.weights == "sparsemax"

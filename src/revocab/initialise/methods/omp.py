@@ -48,8 +48,7 @@ def orthogonal_pursuit(
     tokensurgeon. ``size`` is at most K and at most X.
 
     With ``gram_KK = atoms @ atoms.T`` the dot products with the residual are those with the row
-    less those with the fit so far (Rubinstein et al. 2008, batch OMP): ``size`` products of length
-    K in place of one with every atom, X wide. Weights and residuals are the same QR's either way.
+    less those with the fit so far (Rubinstein et al. 2008, batch OMP), which is quicker.
 
     Memory: ``N * (K + (size + 4) * X)`` values beyond the inputs, and ``N * size * K`` with a Gram
     matrix.

@@ -141,9 +141,8 @@ def _table_problems(
 def make_inputs(
     source_VD: Tensor, vocabularies: Vocabularies, *, seed: int, device: str = "cpu", **more: Any
 ) -> MethodInputs:
-    """Return a method's inputs for one matrix, float32 on ``device``; ``more`` are further fields.
-
-    With a donor, matrices are so many that the source's stays as stored.
+    """Return a method's inputs for one matrix, float32 on ``device`` (with a donor, the source's is
+    as stored); ``more`` are further fields.
     """
     import torch
 

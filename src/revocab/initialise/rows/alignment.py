@@ -75,10 +75,7 @@ class Scaling:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of a matrix by id, gathered (and scaled) when a slice of them is asked for.
-
-    Stands in for the tensor ``scaling.forward(matrix_VD[ids_N])``, which is never held as a whole.
-    """
+    """The tensor ``scaling.forward(matrix_VD[ids_N])``, of which slices are computed when read."""
 
     matrix_VD: Tensor
     ids_N: Tensor
