@@ -10,7 +10,7 @@ from revocab.initialise.options import ChosenMethod, find_method
 from revocab.initialise.rows.means import AuxiliaryOptions
 from revocab.initialise.target_matrix import own_rows
 
-#: Methods that make new rows; one that takes a helper's as they are is in test_imported.
+#: Methods that make new rows; one that takes a helper's as they are is in test_helper.
 CHANGING = [
     name
     for name, method in methods().items()

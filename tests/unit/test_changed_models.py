@@ -48,11 +48,11 @@ def test_a_body_without_a_tokenizer_is_refused(toys, tmp_path):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from revocab.models import change, write
+from revocab.models import change, folder
 from revocab.closed import checked
 from revocab.models.change import ChangeJob
 
-write_parts, seen = write.write_parts, []
+write_parts, seen = folder.write_parts, []
 
 def killed(out, parts, metadata, advance):
     seen.append(out)
@@ -61,7 +61,7 @@ def killed(out, parts, metadata, advance):
         os.kill(os.getpid(), signal.SIGKILL)
     write_parts(out, parts, metadata, advance)
 
-write.write_parts = killed
+folder.write_parts = killed
 job = checked(ChangeJob, sys.argv[1])
 change.change_model(job, Path(sys.argv[2]), Path(sys.argv[3]))
 """

@@ -74,10 +74,12 @@ def test_a_single_new_row_like_another_is_no_warning():
     assert diagnostics.warn("m", "input", described([[3.0, 4.0], [4.0, 3.0]]))
 
 
-def test_no_new_rows_is_no_warning():
+def test_few_and_zero_rows_have_no_duplicates_and_no_new_rows_no_warning():
     found = diagnostics.describe(torch.ones(2, 2), torch.ones(2, 2), torch.arange(2), ids())
     assert found["norm_new"]["rows"] == 0
     assert diagnostics.warn("m", "input", found) == []
+    assert diagnostics.near_duplicates(torch.ones(1, 4), ids(0))["rows"] == 0
+    assert diagnostics.near_duplicates(torch.zeros(3, 4), ids(0, 1))["rows"] == 0
 
 
 def test_clp_that_blows_up_is_told():
@@ -119,8 +121,3 @@ def test_near_duplicates_are_those_of_a_full_search(width, monkeypatch):
     for example in found["examples"]:
         cosine = float(cosines[example["token"], example["other"]])
         assert example["cosine"] == pytest.approx(cosine, abs=1e-5)
-
-
-def test_one_row_and_zero_rows_have_no_duplicates():
-    assert diagnostics.near_duplicates(torch.ones(1, 4), ids(0))["rows"] == 0
-    assert diagnostics.near_duplicates(torch.zeros(3, 4), ids(0, 1))["rows"] == 0

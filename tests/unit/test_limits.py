@@ -26,31 +26,23 @@ def swept(*names: str, number: int, **more: Any) -> dict[str, Any]:
     return {"method": "sava", "evaluate": False, "for": {**axes, **more}}
 
 
+def recipe(**keys: Any) -> dict[str, Any]:
+    return {"sequence_length": 64, "batch_size": 1, "learning_rate": 1e-4, **keys}
+
+
 SAVA = "runs.mistral.methods.many"
 TOO_LARGE: dict[str, tuple[str, Any, str]] = {
     "steps": ("recipes.train.steps", 10**12, "recipes.train.steps:"),
     "tokens": (
-        "recipes.long",
-        {
-            "sequence_length": 64, "batch_size": 1, "tokens": HUGE, "learning_rate": 1e-4,
-            "checkpoint_every": 100,
-        },
+        "recipes.long", recipe(tokens=HUGE, checkpoint_every=100),
         "recipes.long: tokens:",
     ),
     "checkpoints": (
-        "recipes.long",
-        {
-            "sequence_length": 64, "batch_size": 1, "steps": 10**8, "learning_rate": 1e-4,
-            "checkpoint_every": 1,
-        },
+        "recipes.long", recipe(steps=10**8, checkpoint_every=1),
         "recipes.long: checkpoint_every: 1 gives 100,000,000 checkpoints",
     ),
     "held-out losses": (
-        "recipes.long",
-        {
-            "sequence_length": 64, "batch_size": 1, "steps": 10**8, "learning_rate": 1e-4,
-            "checkpoint_every": 10**8, "heldout_every": 1,
-        },
+        "recipes.long", recipe(steps=10**8, checkpoint_every=10**8, heldout_every=1),
         "recipes.long: heldout_every: 1 gives",
     ),
     "tokens that a sweep holds": (
@@ -80,19 +72,12 @@ TOO_LARGE: dict[str, tuple[str, Any, str]] = {
     "items": ("evaluation.multiple_choice.limit", HUGE, "evaluation.multiple_choice.limit:"),
     "rows of a training": ("recipes.train.batch_size", 10**6 * 6, "recipes.train.batch_size: give"),
     "rows of all steps": (
-        "recipes.long",
-        {
-            "sequence_length": 64, "batch_size": 10**5, "steps": 10**4, "learning_rate": 1e-4,
-            "checkpoint_every": 10**4,
-        },
+        "recipes.long", recipe(batch_size=10**5, steps=10**4, checkpoint_every=10**4),
         "recipes.long: batch_size: 100,000 over 10,000 steps are 1,000,000,000 rows",
     ),
     "tokens of a step": (
         "recipes.long",
-        {
-            "sequence_length": 10**6, "batch_size": 10**3, "steps": 10, "learning_rate": 1e-4,
-            "checkpoint_every": 10,
-        },
+        recipe(sequence_length=10**6, batch_size=10**3, steps=10, checkpoint_every=10),
         "recipes.long: batch_size: 1,000 rows of 1,000,000 tokens",
     ),
     "corpora": (

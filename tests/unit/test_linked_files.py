@@ -5,7 +5,6 @@ folder that is named, before it reads them, and follows those within it.
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,7 +13,6 @@ from one_group import changed
 from refusals import problems
 
 from revocab import extensions, yaml_file
-from revocab.api import intersect
 from revocab.corpora.formats import data_files
 from revocab.corpora.source import aligned_rows
 from revocab.costs.sizes import read_config
@@ -74,14 +72,6 @@ def test_a_link_out_of_the_folder_is_not_read(tmp_path, case):
     link.symlink_to(os.path.relpath(tmp_path / "private", link.parent))
     with pytest.raises(RevocabError, match=f"{link.name}: a link out of its folder"):
         read(tmp_path / "named")
-
-
-def test_intersections_and_initialisation_refuse_the_same_tokenizer(toys, tmp_path):
-    linked = shutil.copytree(toys / "target-tokenizer", tmp_path / "linked")
-    (linked / "tokenizer.json").rename(tmp_path / "tokenizer.json")
-    (linked / "tokenizer.json").symlink_to(tmp_path / "tokenizer.json")
-    with pytest.raises(RevocabError, match=r"tokenizer\.json: a link out"):
-        intersect(toys / "untied", linked)
 
 
 def test_links_within_the_folder_and_a_folder_that_is_a_link_are_followed(tmp_path):

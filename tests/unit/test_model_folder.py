@@ -17,16 +17,18 @@ from toy_folders import (
     padded,
     restore,
     shard,
+    shared_pairs,
     with_settings,
 )
 
 from revocab.errors import RevocabError
 from revocab.initialise.method import methods
+from revocab.initialise.rows.source_weights import NEW_ROWS, read_new_rows
 from revocab.io import read_json, write_json
 from revocab.models.fetch import FetchJob, fetch_model
 from revocab.models.folder import INDEX, ModelFolder
 from revocab.models.load import load_causal_lm
-from revocab.models.weights import read_header, replaced_parts, write_parts
+from revocab.models.weights import replaced_parts, write_parts
 
 
 @pytest.mark.parametrize(
@@ -261,11 +263,61 @@ def test_replaced_tensors_leave_the_others_alone(tmp_path):
     assert torch.equal(received["b"], new)
 
 
-def test_true_headers_of_every_dtype_are_read(tmp_path):
-    names = ("float64", "float32", "bfloat16", "float16", "int64", "uint8", "bool", "float8_e4m3fn")
-    tensors = {name: torch.zeros(3, 2).to(getattr(torch, name)) for name in names}
-    tensors |= {"empty": torch.zeros(0, 4), "scalar": torch.tensor(1.0)}
-    save_file(tensors, tmp_path / "a.safetensors", {"format": "pt"})
-    header, start = read_header(tmp_path / "a.safetensors")
-    assert header.keys() == {*tensors, "__metadata__"}
-    assert start % 8 == 0
+# What is written beside the model, and said. -----------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["fvt", "lapt"])
+def test_the_folder_says_which_rows_are_new(toys, tmp_path, method):
+    out = adapt(toys, tmp_path / "out", method=method)
+    if method == "lapt":
+        assert not (out / NEW_ROWS).exists()
+        return
+    counts = read_json(out / "provenance.json")["counts"]
+    assert counts["overlap"] + counts["missing"] == counts["target_tokens"]
+    described = read_json(out / "diagnostics.json")["matrices"]
+    for statistics in (described["input"], described["output"]):
+        assert statistics["norm_copied"]["rows"] == counts["overlap"]
+        assert statistics["norm_new"]["rows"] == counts["missing"]
+    new_V = read_new_rows(out, counts["target_tokens"])
+    assert int(new_V.sum()) == counts["missing"]
+    assert not new_V[shared_pairs(toys)[0]].any()
+
+
+def test_what_a_method_lacks_is_said_at_once_and_before_anything_is_read(toys, tmp_path):
+    said = []
+    with pytest.raises(RevocabError) as caught:
+        initialise(toys / "untied", tmp_path / "out", "sava", say=said.append)
+    assert [problem.split()[3] for problem in caught.value.problems] == [
+        "--target-tokenizer,", "--helper,",
+    ]  # fmt: skip
+    assert said == []
+    with pytest.raises(RevocabError, match=r"savaa"):
+        initialise(toys / "untied", tmp_path / "out", "savaa")
+    absent = {name: tmp_path / name for name in ("source", "target_tokenizer", "helper", "pairs")}
+    with pytest.raises(RevocabError) as caught:
+        initialise(absent.pop("source"), tmp_path / "out", "sava", say=said.append, **absent)
+    flags = ("--source", "--target-tokenizer", "--pairs", "--helper")
+    assert [problem.split(": ")[0] for problem in caught.value.problems] == [*flags]
+    assert said == []
+
+
+def test_a_device_that_is_not_there_is_refused(toys, tmp_path):
+    with pytest.raises(RevocabError, match="--device cuda:97: not available"):
+        adapt(toys, tmp_path / "out", device="cuda:97")
+
+
+def test_only_vocabulary_tensors_are_read(toys, tmp_path, monkeypatch):
+    source = shard(toys / "untied", tmp_path / "sharded")
+    read, plain = set(), ModelFolder.read
+
+    def watched(self, name):
+        read.add((self.path, name))
+        return plain(self, name)
+
+    monkeypatch.setattr(ModelFolder, "read", watched)
+    adapt(toys, tmp_path / "out", source, "sava")
+    assert read == {
+        (source, "model.embed_tokens.weight"),
+        (source, "lm_head.weight"),
+        (toys / "helper", "model.embed_tokens.weight"),
+    }

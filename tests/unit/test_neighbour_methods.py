@@ -9,7 +9,7 @@ import torch
 from method_inputs import COMPARING, SOURCE, make, new_rows, random_inputs
 
 from revocab.errors import RevocabError
-from revocab.initialise.method import Auxiliary, methods
+from revocab.initialise.method import Auxiliary
 from revocab.initialise.methods import omp
 from revocab.initialise.methods.omp import orthogonal_pursuit
 from revocab.initialise.rows import means
@@ -308,11 +308,3 @@ def test_no_auxiliary_embedding_at_all_is_an_error(method):
     inputs.helper_VD[:] = 0
     with pytest.raises(RevocabError, match="none of the 40 tokens"):
         new_rows(method, inputs)
-
-
-@pytest.mark.parametrize("method", COMPARING)
-def test_what_a_method_needs_depends_on_its_auxiliary(method):
-    chosen = methods()[method]
-    assert chosen.needs(chosen.options()) == "helper"
-    assert chosen.needs(chosen.options(auxiliary="fasttext")) == "fasttext"
-    assert chosen.needs(chosen.options(auxiliary="file")) == "file"

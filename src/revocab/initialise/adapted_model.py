@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from revocab.device import check_device
@@ -15,16 +14,15 @@ from revocab.heavy_types import Tensor
 from revocab.initialise.diagnostics import TITLES, describe, draw, warn
 from revocab.initialise.method import MethodInputs
 from revocab.initialise.options import InitInputs, InitJob, find_method
-from revocab.initialise.reading.helper import FILLED_WITH
 from revocab.initialise.reading.material import Material
 from revocab.initialise.reading.token_vectors import vectors_hash
 from revocab.initialise.rows.source_weights import (
     SourceWeights,
+    weights_with_words,
     with_shared,
     write_new_rows,
     write_source_weights,
 )
-from revocab.initialise.rows.word_starts import weights_with_words
 from revocab.initialise.target_matrix import fill, new_tables, shared_tables
 from revocab.io import write_json, write_text
 from revocab.languages import language_label
@@ -34,17 +32,22 @@ from revocab.models.folder import (
     Which,
     copy_documents,
     copy_tokenizer,
+    link_weights,
     read_settings,
     tell_left_out,
+    with_tensors,
+    write_weights,
 )
 from revocab.models.load import check_model
 from revocab.models.shape import load_config, model_class
 from revocab.models.special_ids import new_config, new_generation_config, special_ids
 from revocab.models.token_rows import PER_LAYER_ROWS, filled, is_per_layer, padded_rows
-from revocab.models.write import link_weights, with_tensors, write_weights
 from revocab.output import OutputFolder
 from revocab.progress import Say, silent
 from revocab.vocabulary.tokenizers.load import some
+
+#: Which norms a provenance has, by their names in the diagnostics.
+NORMS = {"source": "source", "copied": "norm_copied", "new": "norm_new"}
 
 
 @dataclass(frozen=True)
@@ -120,11 +123,10 @@ def initialise_model(
 ) -> None:
     """Write ``out``: the source model with a new vocabulary (or, for lapt, as it is).
 
-    Writes, beside the model, ``new_rows.npy`` (and ``source_weights.npz`` where the method says
-    them), ``provenance.json``, ``diagnostics.json`` with its figure, a model card and, last,
-    ``manifest.json``; all at once, at the end. ``say`` is called with what is being done. Raises
-    :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses, in source or
-    helper, and for options and folders that do not fit.
+    Beside the model: ``new_rows.npy``, ``source_weights.npz`` where the method says them,
+    ``provenance.json``, ``diagnostics.json`` with its figure, a card and, last, ``manifest.json``.
+    Raises :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses, in source
+    or helper, and for options and folders that do not fit.
     """
     output = OutputFolder(out, "adapted model", [*inputs.model_dump().values()])
     check_device(device)
@@ -156,16 +158,13 @@ def initialise_model(
             " the unquantised model"
         )
     material = Material.open(inputs, job, device, say)
-    if material.coverage:
-        say(material.coverage.sentence(method))
     new = initialise_matrices(material, say)
     warnings = [*_warnings(material, new)]
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
     provenance |= _provenance(material, new, provenance["names"])
     report = {"method": method.name, "matrices": new.described, "warnings": warnings}
-    if new.described_tables:
-        report["tables"] = new.described_tables
+    report |= {"tables": new.described_tables} if new.described_tables else {}
     say("writing the model folder")
     target = material.vocabularies.target_tokenizer
     rows = padded_rows(len(target), getattr(job, "pad_to", None))
@@ -173,7 +172,7 @@ def initialise_model(
     with output.replaced() as folder:
         provenance["special_token_ids"] = special_ids(target)
         provenance["dropped_settings"] = write_adapted(
-            material, matrices, folder, tables=new.tables, progress=say is not silent
+            material, matrices, new.tables, folder, say is not silent
         )
         if new.source_weights:
             padded = {which: sparse.padded(rows) for which, sparse in new.source_weights.items()}
@@ -186,7 +185,6 @@ def initialise_model(
             "tables": provenance.get("tables", {}),
             "citation": method.citation,
             "languages": [language_label(language) for language in job.languages],
-            "filled_with": FILLED_WITH,
             "titles": TITLES,
             "loader": model_class(load_config(source.path)).__name__,
         }
@@ -202,7 +200,8 @@ def _warnings(material: Material, new: NewMatrices) -> Iterator[str]:
     method = material.method
     if coverage := material.coverage:
         yield from coverage.warnings(method)
-    if special := material.vocabularies.new_special:
+    report = material.vocabularies.intersection.report
+    if special := report["special_without_counterpart"]["target"]:
         stand_in = new.described["input"]["method"].get("stand_in")
         begin = f" and begin as {stand_in!r}" if stand_in else ", so their rows are new"
         listed = some(f"{number} {string}" for number, string in special.items())
@@ -238,14 +237,10 @@ def _provenance(material: Material, new: NewMatrices, names: dict[str, str]) -> 
     if material.inputs.vectors is not None:
         facts["auxiliary"] = vectors_hash(material.inputs.vectors)
     names["target_tokenizer"] = origin.name_of(vocabularies.target)
-    tables = {
-        name: {
-            "method": statistics["method"]["name"],
-            "source_rows": statistics["source"]["rows"],
-            "rows": len(new.tables[name]),
-        }
-        for name, statistics in new.described_tables.items()
-    }
+    tables = {}
+    for name, statistics in new.described_tables.items():
+        rows = {"source_rows": statistics["source"]["rows"], "rows": len(new.tables[name])}
+        tables[name] = {"method": statistics["method"]["name"], **rows}
     return {
         **facts,
         "target_tokenizer": origin.tokenizer_hash(vocabularies.target),
@@ -260,11 +255,7 @@ def _provenance(material: Material, new: NewMatrices, names: dict[str, str]) -> 
         **({"tables": tables} if tables else {}),
         "dtype": str(new.matrices["input"].dtype).removeprefix("torch."),
         "norms": {
-            which: {
-                "source": statistics["source"],
-                "copied": statistics["norm_copied"],
-                "new": statistics["norm_new"],
-            }
+            which: {kind: statistics[key] for kind, key in NORMS.items()}
             for which, statistics in new.described.items()
         },
     }
@@ -273,15 +264,14 @@ def _provenance(material: Material, new: NewMatrices, names: dict[str, str]) -> 
 def write_adapted(
     material: Material,
     matrices: dict[Which, Tensor],
+    tables: Mapping[str, Tensor],
     out: Path,
-    *,
-    tables: Mapping[str, Tensor] = MappingProxyType({}),
-    progress: bool = False,
+    progress: bool,
 ) -> list[str]:
-    """Write the adapted model into the folder ``out``; return the settings that were dropped.
+    """Write the adapted model into the folder ``out``; return, and name, the dropped settings.
 
-    They are named on stderr, too: what a model does without them may surprise. Rows of ``matrices``
-    after those of the tokens are padding; ``tables`` are all other tensors with a row per token.
+    Rows of ``matrices`` after those of the tokens are padding; ``tables`` are all other tensors
+    with a row per token.
     """
     source, counterparts = material.source, material.vocabularies.counterparts
     names = source.vocabulary_tensors

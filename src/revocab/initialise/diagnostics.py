@@ -1,7 +1,6 @@
 """What the new rows of a matrix look like beside the copied ones, when that is a warning, a figure.
 
-Rows are tensors or :class:`.alignment.Rows`; matrices of any size are read in chunks and in
-their stored dtype.
+Matrices of any size are read in chunks and in their stored dtype.
 """
 
 from __future__ import annotations
@@ -23,16 +22,13 @@ COLLAPSE = 0.25
 EXPLODE = 4.0
 #: From this share of new rows with a near duplicate on, the method hardly distinguishes tokens.
 ALIKE = 0.5
-BINS = 48
 #: Rows with at least this cosine count as near duplicates.
 COSINE = 0.99
 #: Width that wider rows are projected to for the search.
 WIDTH = 128
 #: Rows that are compared with as many others at once: 4 MiB of cosines.
 BLOCK_ROWS = 1024
-EXAMPLES = 10
-#: The figure's file, without its ending.
-NAME = "diagnostics"
+BINS, EXAMPLES = 48, 10
 COLOURS = {"copied": "#666666", "new": "#0072B2"}
 PANELS = {"norm": "L2 norm of a row", "cosine_to_mean": "cosine of a row to the mean of its kind"}
 TITLES = {"input": "embedding", "output": "LM head"}
@@ -72,7 +68,7 @@ def summary(values_N: Tensor) -> dict[str, float | int | None]:
 
 
 def _histograms(copied_N: Tensor, new_N: Tensor) -> dict[str, Any]:
-    """Return counts of both kinds of rows in the same bins; even on a log scale over a decade."""
+    """Return counts of both kinds of rows in the same bins; on a log scale over a decade."""
     import torch
 
     both_N = torch.cat([copied_N, new_N])
@@ -147,9 +143,8 @@ def warn(method: str, which: str, statistics: dict[str, Any]) -> list[str]:
 
 
 def nearest(matrix_VD: Tensor, query_N: Tensor) -> Tensor:
-    """Return, for each row id asked for, the id of the row with the greatest cosine to it.
+    """Return, for each row id of a query, the (first) row with the greatest cosine to it.
 
-    Of equal ones the first. Blocks of cosines are small enough to stay in the processor's cache.
     Wide rows are randomly (seeded) projected to :data:`WIDTH` (Johnson & Lindenstrauss: near a
     cosine of 0.99 a projected cosine is off by about 0.002).
     """
@@ -244,4 +239,4 @@ def draw(described: dict[str, Any], out: Path) -> None:
             handles, labels = line[0].get_legend_handles_labels()
             line[1].legend(handles, labels, loc="upper right", fontsize=8)
         figure.tight_layout()
-        save(figure, out, NAME, f"Rows of the adapted model, {described['method']}")
+        save(figure, out, "diagnostics", f"Rows of the adapted model, {described['method']}")

@@ -69,12 +69,12 @@ class Auxiliary:
 
 @dataclass(frozen=True)
 class DonorRows:
-    """One matrix of an adapted model and of its base, as stored; see ``docs/methods.md``, lep."""
+    """One matrix of an adapted model, by target id, and of its base, by source id, as stored; and
+    which rows there are (bool; none: all). See ``docs/methods.md``, lep.
+    """
 
-    #: The adapted model's rows by target id, and which there are (bool); none: all.
     adapted_VD: Tensor
     adapted_known_V: Tensor | None
-    #: The rows of the model that it was adapted from, by source id, and which there are.
     base_VD: Tensor
     base_known_V: Tensor | None
 
@@ -83,11 +83,9 @@ class DonorRows:
 class MethodInputs:
     """What a method may look at, for one matrix (input embedding or LM head).
 
-    All matrices are float32 on one device, but for methods that ask for a donor, whose source rows
-    are as stored. They hold token rows only: the padding rows that some models have after their
-    last token are cut off. ``overlap_target_N[i]`` and
-    ``overlap_source_N[i]`` are the ids of one shared token; ``missing_N`` are the target ids
-    without a source row; both sorted by target id (int64).
+    All matrices are float32 on one device (with a donor, source rows are as stored), without rows
+    of padding. ``overlap_target_N[i]`` and ``overlap_source_N[i]`` are the ids of one shared token;
+    ``missing_N`` are the target ids without a source row; both sorted by target id (int64).
     """
 
     source_VD: Tensor
@@ -96,12 +94,12 @@ class MethodInputs:
     overlap_source_N: Tensor
     missing_N: Tensor
     seed: int
-    #: Source token ids whose concatenated text is the text of the given target token; never empty.
+    #: Source token ids whose concatenated text is that of a target token, never empty; and the same
+    #: as the released FVT code tokenises (a literal marker character).
     pieces: Callable[[int], list[int]]
-    #: The same, as the released FVT code tokenises (a literal marker character).
     pieces_released: Callable[[int], list[int]]
-    #: Whether these pieces spell the given target token, or are its counterpart or stand-in as a
-    #: special token; else they stand in for a text that the source cannot spell.
+    #: Whether these pieces spell the target token, or are its counterpart or stand-in as a special
+    #: token; else they stand in for a text that the source cannot spell.
     spelt: Callable[[int], bool] = lambda _: True
     #: The text of a source token, and of a missing target token; "" of special ones and of bytes.
     source_text: Callable[[int], str] = lambda _: ""
@@ -155,10 +153,9 @@ class Method:
 
     ``initialise(inputs, options)`` returns float32 rows (or, with a donor, of the source's dtype):
     one per ``missing_N`` when ``copies_overlap``, else one per target id. A method that
-    ``keeps_vocabulary`` (lapt, base) changes no matrix at all. One whose new rows are weighted sums
-    of source rows may give the weights as ``source_weights(inputs, options)``, a row per
-    ``missing_N``: vocabulary adapters start from them (``docs/methods.md``), and without
-    ``initialise`` they make the rows. It has ``copies_overlap``.
+    ``keeps_vocabulary`` (lapt, base) changes no matrix at all. One that ``copies_overlap`` may give
+    the weights of source rows as ``source_weights(inputs, options)``, a row per ``missing_N``:
+    vocabulary adapters start from them, and without ``initialise`` they make the rows.
     """
 
     name: str
@@ -170,9 +167,9 @@ class Method:
     initialise: Callable[[MethodInputs, Any], Tensor] | None = None
     source_weights: Callable[[MethodInputs, Any], SourceWeights] | None = None
     needs_helper: bool = False
-    #: What new tokens get that a helper of another tokenizer, or a file of vectors, lacks. pieces:
-    #: the mean of their source pieces; the method sees only tokens that have a row. own: what the
-    #: method itself gives them; it sees all tokens, and a row of zeros where there is none.
+    #: What new tokens get that helper or vectors lack. pieces: the mean of their source pieces; the
+    #: method sees only tokens that have a row. own: what the method gives them; it sees all tokens,
+    #: and a row of zeros where there is none.
     without_helper_row: Literal["pieces", "own"] = "pieces"
     #: Whether it takes the helper's rows as they are: of a helper with the target's tokenizer.
     takes_helper_rows: bool = False
@@ -184,9 +181,9 @@ class Method:
     mixes_rows: bool = False
     keeps_vocabulary: bool = False
     trains: bool = True
-    #: Hexadecimal colour of its lines; none: the next one that is free in an experiment.
+    #: Hexadecimal colour of its lines (none: the next one that is free), and their dashes as
+    #: matplotlib takes them (none: solid).
     colour: str | None = None
-    #: Dashes of its lines as matplotlib takes them; none: solid.
     dash: tuple[float, tuple[float, ...]] | None = None
     #: Colours of runs that are named after the method and a variant of it, ``sava-lstsq``.
     variant_colours: Mapping[str, str] = field(default_factory=dict)

@@ -19,10 +19,14 @@ from revocab.closed import Closed, Id, Job, ModelId, OfKinds, RunStep
 from revocab.extensions import found_in
 from revocab.io import write_json, write_text
 from revocab.models import origin
-from revocab.models.folder import ModelFolder, check_tokenizer_folder, copy_documents
+from revocab.models.folder import (
+    ModelFolder,
+    check_tokenizer_folder,
+    copy_documents,
+    write_weights,
+)
 from revocab.models.load import check_model
 from revocab.models.weights import Part
-from revocab.models.write import write_weights
 from revocab.output import OutputFolder
 from revocab.progress import Say, silent
 
@@ -49,7 +53,6 @@ class ChangeJob(ChangeOptions, OfKinds, Job):
     """A change with its options."""
 
     named_by: ClassVar[str] = "change"
-
     change: Id
 
     @classmethod
@@ -64,9 +67,8 @@ class Changed:
     #: Tensors of the weight files that are written anew, by file.
     files: dict[str, list[Part]]
     config: dict[str, Any]
-    #: What the manifest says of the change.
+    #: What the manifest says of the change, and what its user should know, a sentence each.
     facts: dict[str, Any] = field(default_factory=dict)
-    #: What its user should know, a sentence each: printed at once, and in the model card.
     notes: tuple[str, ...] = ()
 
 
@@ -94,10 +96,8 @@ def changes() -> dict[str, Change]:
 def change_model(job: ChangeJob, model: Path, out: Path, say: Say = silent) -> None:
     """Write ``out``: the folder ``model``, its body, changed as ``job`` says.
 
-    Shards, dtypes and tying are the body's, and so are its tokenizer and all documents but the
-    model card; ``config.json`` has what the change sets. ``manifest.json``, written last, says what
-    it was made of. Raises :class:`RevocabError`, before anything is written, for all that
-    :func:`revocab.models.load.check_model` refuses.
+    Shards, dtypes, tying, tokenizer and documents but the card are the body's. Raises
+    :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses.
     """
     output = OutputFolder(out, "changed model", [model])
     change = changes()[job.change]
@@ -118,16 +118,10 @@ def change_model(job: ChangeJob, model: Path, out: Path, say: Say = silent) -> N
         "libraries": origin.library_versions(),
     }
     base = origin.base_id(model)
-    card = origin.card(
-        "changed",
-        model,
-        {
-            "change": change,
-            "options": json.dumps(options, ensure_ascii=False),
-            "notes": changed.notes,
-        },
-        {"base_model": [base] if base else [], "tags": ["revocab"]},
-    )
+    spelled = json.dumps(options, ensure_ascii=False)
+    described = {"change": change, "options": spelled, "notes": changed.notes}
+    head = {"base_model": [base] if base else [], "tags": ["revocab"]}
+    card = origin.card("changed", model, described, head)
     with output.replaced() as folder:
         copy_documents(body, folder, ("config.json", "README.md"))
         write_json(folder / "config.json", changed.config)

@@ -1,9 +1,8 @@
 """Fetch a model: a snapshot of a Hub repository, a copy of a local folder, or a GGUF's folder.
 
-Of a helper, embedding and head alone may be fetched: of its shards, those that hold the two
-matrices. Nothing of the repository's code is run, so any architecture will do, and a pickle is read
-as tensors only (torch's ``weights_only``). What is written is a Llama without blocks that has these
-matrices: every reader of a model folder reads it, and none can take it for the model itself.
+Of a helper, embedding and head alone may be fetched: of its shards, those that hold the two. No
+code is run, so any architecture will do, and a pickle is read as tensors only (``weights_only``).
+What is written is a Llama without blocks: every reader reads it, and none takes it for the model.
 """
 
 from __future__ import annotations
@@ -26,35 +25,34 @@ from revocab.hub import resolve
 from revocab.io import sha256, write_json
 from revocab.links import link_or_copy
 from revocab.marker import is_whole, mark_file, read_marker
-from revocab.models.folder import HEADS, ModelFolder, copy_documents, files_of, read_settings
+from revocab.models.folder import (
+    HEADS,
+    ModelFolder,
+    copy_documents,
+    files_of,
+    link_weights,
+    read_settings,
+)
 from revocab.models.hub_or_folder import TOKENIZER_PATTERNS, snapshot
 from revocab.models.weights import PICKLED, WEIGHTS, read_index, read_tensor, stored_parts
-from revocab.models.write import link_weights
 from revocab.output import OutputFolder, check_files
 from revocab.vocabulary.tokenizers.splitter import LLAMA_CPP_SPLITTERS, LlamaSplitter
 
 #: How the names of embeddings end, in the architectures of public models.
 EMBEDDINGS = (
-    "embed_tokens.weight",
-    "wte.weight",
-    "word_embeddings.weight",
-    "tok_embeddings.weight",
+    "embed_tokens.weight", "wte.weight", "word_embeddings.weight", "tok_embeddings.weight",
     "embed_in.weight",
-)
-GGUF = ".gguf"
-MAGIC = b"GGUF"
+)  # fmt: skip
 
 
 def origin_of_gguf(file: Path) -> dict[str, Any]:
     """Return a GGUF's name, hash, how many of its tensors are of each type, and by which name
-    llama.cpp knows how its byte-level vocabulary splits text; None for another vocabulary.
-
-    Raises :class:`RevocabError` for what is no GGUF, or is cut short.
+    llama.cpp knows how its byte-level vocabulary splits text (None for another vocabulary).
     """
     from gguf import GGUFReader
 
     with file.open("rb") as opened:
-        if opened.read(4) != MAGIC:
+        if opened.read(4) != b"GGUF":
             raise RevocabError(f"{file}: not a GGUF file")
     try:
         reader = GGUFReader(file)
@@ -78,7 +76,7 @@ def unpack_gguf(file: Path, splitter: LlamaSplitter | None, out: Path) -> None:
     """Write config, tokenizer and bfloat16 weights of a GGUF into the folder ``out``.
 
     Text is split as ``splitter`` does, if there is one: transformers takes GPT-2's words for every
-    byte-level vocabulary. Raises :class:`RevocabError` for a file that transformers does not read.
+    byte-level vocabulary.
     """
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
@@ -113,8 +111,7 @@ def unpack_gguf(file: Path, splitter: LlamaSplitter | None, out: Path) -> None:
 def fetch_rows(name: str, commit: str, folder: Path) -> None:
     """Write the embedding and head of a repository, and its tokenizer, as a model folder.
 
-    Raises :class:`RevocabError` where no weights are there, or where embedding or head are not
-    told by their names.
+    Raises :class:`RevocabError` where no weights, or no names of embedding or head, are there.
     """
     fetch = partial(snapshot, name, commit, "model", folder)
     fetch([*TOKENIZER_PATTERNS, "README.md", "LICENSE*"])
@@ -146,10 +143,7 @@ def fetch_rows(name: str, commit: str, folder: Path) -> None:
 
 
 def vocabulary_names(folder: Path, stored: Collection[str]) -> dict[str, str]:
-    """Return the stored names of ``input`` and, where it is another matrix, ``output``.
-
-    Where ``config.json`` does not say that the two are tied, a head that is stored is one.
-    """
+    """Return the stored names of ``input`` and, unless it is said to be tied, of ``output``."""
     ends = {"input": EMBEDDINGS, "output": HEADS}
     named = {
         which: [n for n in stored if f".{n}".endswith(tuple(f".{end}" for end in own))]
@@ -169,7 +163,6 @@ def vocabulary_names(folder: Path, stored: Collection[str]) -> dict[str, str]:
 
 
 def read_rows(path: Path, name: str) -> Tensor:
-    """Return one tensor of a shard, in its stored dtype."""
     if path.suffix == ".safetensors":
         return read_tensor(path, name)
     tensors = _unpickled(path)
@@ -210,16 +203,12 @@ def _write_rows(folder: Path, rows: dict[str, Tensor]) -> None:
     save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
     settings = read_settings(folder / "config.json")
     config = {
-        "architectures": ["LlamaForCausalLM"],
-        "model_type": "llama",
-        "num_hidden_layers": 0,
-        "num_attention_heads": 1,
-        "hidden_size": width,
-        "intermediate_size": 1,
-        "vocab_size": size,
+        "architectures": ["LlamaForCausalLM"], "model_type": "llama",
+        "num_hidden_layers": 0, "num_attention_heads": 1,
+        "hidden_size": width, "intermediate_size": 1, "vocab_size": size,
         "tie_word_embeddings": "output" not in rows,
         **{key: value for key, value in settings.items() if key.endswith("_token_id")},
-    }
+    }  # fmt: skip
     write_json(folder / "config.json", config)
 
 
@@ -262,8 +251,7 @@ def _from_gguf(file: Path, output: OutputFolder) -> dict[str, Any]:
     origin = origin_of_gguf(file)
     marker = read_marker(output.path)
     if marker is None or marker.of != origin or not is_whole(output.path):
-        known = (s for s in LLAMA_CPP_SPLITTERS if s.name == origin["splitter"])
-        splitter = next(known, None)
+        splitter = next((s for s in LLAMA_CPP_SPLITTERS if s.name == origin["splitter"]), None)
         with output.replaced(of=origin) as folder:
             unpack_gguf(file, splitter, folder)
             check_snapshot(folder, output.path)
@@ -290,15 +278,13 @@ def check_snapshot(folder: Path, named: Path) -> None:
 
 
 def fetch_model(snapshot: Path, job: FetchJob, path: Path | None = None) -> None:
-    """Fill ``snapshot``, then write ``manifest.json`` beside it; refuse what is not safetensors.
+    """Fill ``snapshot``, then write ``manifest.json`` beside it.
 
-    Raises :class:`RevocabError` for all that :class:`ModelFolder` refuses, for weights that are
-    damaged or did not all arrive, for a model without a tokenizer, and where another folder's
-    manifest, or the user's, stands beside the snapshot.
+    Raises :class:`RevocabError` for all that :class:`ModelFolder` refuses, weights that are damaged
+    or did not all arrive, no tokenizer, and another manifest beside the snapshot.
     """
     output = OutputFolder(snapshot, "model snapshot", [path])
-    manifest = snapshot.parent / "manifest.json"
-    check_files(manifest)
+    check_files(manifest := snapshot.parent / "manifest.json")
     if manifest.exists() and read_marker(snapshot) is None:
         raise RevocabError(
             f"{manifest}: exists, but the snapshot that it describes, {snapshot}, does not; remove"
@@ -310,11 +296,11 @@ def fetch_model(snapshot: Path, job: FetchJob, path: Path | None = None) -> None
         if job.vocabulary_only:
             raise RevocabError("--vocabulary-only is for --hub; a folder is taken whole")
         origin: dict[str, Any] = {"path": path.name}
-        if path.suffix == GGUF and path.is_file():
+        if path.suffix == ".gguf" and path.is_file():
             origin = _from_gguf(path, output)
         else:
             source = ModelFolder(path)
-            _ = source.tensors  # raises where shards are missing, damaged, or not the index's
+            _ = source.tensors  # raises for shards that are missing, damaged, not the index's
             with output.replaced() as folder:
                 copy_documents(source, folder)
                 link_weights(source, folder)
@@ -324,12 +310,7 @@ def fetch_model(snapshot: Path, job: FetchJob, path: Path | None = None) -> None
         origin = {**resolve(job.hub, job.revision, "model"), **only}
         _from_hub(origin, output, only)
     model = ModelFolder(snapshot)
-    write_json(
-        manifest,
-        {
-            **origin,
-            "config": sha256(snapshot / "config.json"),
-            "files": {name: (snapshot / name).stat().st_size for name in model.files},
-        },
-    )
+    sizes = {name: (snapshot / name).stat().st_size for name in model.files}
+    config = sha256(snapshot / "config.json")
+    write_json(manifest, {**origin, "config": config, "files": sizes})
     mark_file(manifest)  # which no marker of the snapshot has

@@ -50,8 +50,8 @@ def some_tokens(ids: Collection[int], tokens: Sequence[str]) -> str:
 def _positions(values_N: Tensor) -> Tensor:
     """Return where a flat tensor is not finite, int64.
 
-    NaN and infinity survive a sum, which costs a tenth of looking at every value. A sum of finite
-    values may overflow: then every value is looked at after all.
+    NaN and infinity survive a sum, which costs a tenth of looking at every value; where it is not
+    finite, every value is looked at.
     """
     import torch
 
@@ -63,10 +63,7 @@ def _positions(values_N: Tensor) -> Tensor:
 
 
 def broken_rows(tensor: Tensor) -> list[int]:
-    """Return the rows (first dimension) that hold NaN or infinity, sorted.
-
-    ``tensor``: any shape, floating point; of a vector every value is a row.
-    """
+    """Return the rows (first dimension) that hold NaN or infinity, sorted."""
     if not tensor.dtype.is_floating_point:
         return []
     width = max(1, math.prod(tensor.shape[1:]))
@@ -84,10 +81,7 @@ class Values(NamedTuple):
 
 
 def scan(folder: Path, files: Iterable[str], magnitudes: bool = False) -> Iterator[Values]:
-    """Yield what is seen of each floating-point tensor; every byte is read once.
-
-    Raises :class:`RevocabError` for a file that is cut off.
-    """
+    """Yield what is seen of each floating-point tensor; every byte is read once."""
     import torch
 
     for name, part in (item for file in files for item in stored_parts(folder / file)[0].items()):

@@ -1,7 +1,7 @@
 """A Hugging Face model folder on disk: its files, where its tensors are, which hold the vocabulary.
 
-:data:`FATES` says what becomes of each file when the model gets another vocabulary, for every verb
-that writes a folder from a folder.
+:data:`FATES` says what becomes of each file when the model gets another vocabulary. Weight files
+are written tensor by tensor where something changes, and linked where nothing does.
 """
 
 from __future__ import annotations
@@ -9,18 +9,19 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import cached_property
+from math import prod
 from pathlib import Path
 from typing import Any, Literal
 
 from revocab.errors import RevocabError, refuse
 from revocab.heavy_types import Tensor
-from revocab.io import not_folder, read_json
+from revocab.io import not_folder, read_json, write_json
 from revocab.limits import LARGEST_WEIGHT, MODEL_SIZES
-from revocab.links import DOCUMENTS, check_file, check_links, copy_present
+from revocab.links import DOCUMENTS, check_file, check_links, copy_present, link_or_copy
 from revocab.marker import MARKER
 from revocab.models.weights import (
     INDEX,
@@ -29,20 +30,17 @@ from revocab.models.weights import (
     placement_problems,
     read_index,
     read_tensor,
+    replaced_parts,
     stored_parts,
+    write_parts,
 )
 from revocab.vocabulary.tokenizers.file_ids import TEMPLATES, changed_files, write_changed
 
 #: Files that this project writes beside a model and that describe only that folder.
 OWN_FILES = (
-    MARKER,
-    "job.json",  # of earlier versions
-    "manifest.json",
-    "provenance.json",
-    "diagnostics.json",
-    "trainer_state.json",
-    "kept_ids.json",
-)
+    MARKER, "manifest.json", "provenance.json", "diagnostics.json", "trainer_state.json",
+    "kept_ids.json", "job.json",  # the last one of earlier versions
+)  # fmt: skip
 #: A vocabulary matrix of a model.
 Which = Literal["input", "output"]
 #: Names that nearly every decoder uses; others are looked up in the architecture.
@@ -50,10 +48,8 @@ _USUAL = ("model.embed_tokens.weight", "lm_head.weight")
 #: How the names of LM heads end. A tied model may store its head, too, as a copy.
 HEADS = ("lm_head.weight", "embed_out.weight", "output_layer.weight")
 
-
-#: ``tokenizer``: that of the new tokenizer, or none; ``written``: written anew for the new ids;
-#: ``body``: copied, though a training's checkpoints leave out other documents; ``stale``: names
-#: tokens or rows of the old vocabulary in a way that is not rewritten, so it is left out.
+#: ``tokenizer``: that of the new tokenizer, or none; ``written``: anew for the new ids; ``body``:
+#: copied, also to checkpoints; ``stale``: names old tokens or rows, and is left out.
 Fate = Literal["tokenizer", "written", "body", "stale"]
 #: By name, or by pattern within the folder. A file that is not named is the body's, and is copied
 #: where it is a document (:attr:`ModelFolder.documents`).
@@ -80,7 +76,7 @@ def files_of(folder: Path, *fates: Fate) -> list[str]:
 
 
 def tell_left_out(source: Path, out: Path) -> None:
-    """Say on stderr which files of ``source`` are of its old vocabulary and not in ``out``."""
+    """Say on stderr which files of ``source``, of its old vocabulary, are not in ``out``."""
     names = files_of(source, "tokenizer", "stale")
     if left_out := [name for name in names if not (out / name).exists()]:
         print(
@@ -159,11 +155,10 @@ def check_model_folder(folder: str | Path) -> None:
 
 @dataclass(frozen=True)
 class ModelFolder:
-    """A causal language model in safetensors, sharded or not; nothing is loaded until asked.
+    """A causal language model in safetensors, sharded or not; nothing is loaded until it is read.
 
-    The folder may come from anybody: an index that names files elsewhere, and weights, settings or
-    documents that are links out of the folder (:mod:`revocab.links`), are refused with a
-    :class:`RevocabError` that lists them all.
+    An index that names files elsewhere, and links out of the folder (:mod:`revocab.links`), are
+    refused with a :class:`RevocabError` that lists them all.
     """
 
     path: Path
@@ -190,9 +185,8 @@ class ModelFolder:
 
     @cached_property
     def documents(self) -> list[str]:
-        """Return the small files, sorted by name: no weights, no code, nothing of revocab's.
-
-        Of subfolders only that of the tokenizer's chat templates counts.
+        """Return the small files, sorted: no weights, no code, nothing of revocab's; of subfolders
+        that of the tokenizer's chat templates.
         """
         own = [
             file.name
@@ -219,8 +213,7 @@ class ModelFolder:
     def parts(self) -> dict[str, dict[str, Part]]:
         """Return the tensors by file, from the files' headers.
 
-        Raises :class:`RevocabError` for shards that are missing or damaged, and where index and
-        shards do not hold the same tensors.
+        Raises :class:`RevocabError` for missing and damaged shards, and what the index belies.
         """
         parts, problems = {}, []
         stored: dict[str, list[str]] = {}
@@ -306,7 +299,7 @@ class ModelFolder:
         ends = tuple(f".{end}" for end in HEADS)
         return [name for name in self.tensors if name != embedding and f".{name}".endswith(ends)]
 
-    def _names_by_architecture(self) -> tuple[str, str]:
+    def _names_by_architecture(self) -> tuple[str, ...]:
         """Return the names of embedding and LM head; that of an encoder without a head is empty."""
         from revocab.models.load import loading
         from revocab.models.shape import load_shape, names_in_model
@@ -318,7 +311,7 @@ class ModelFolder:
         stored_names: list[str] = []
         for module in (model.get_input_embeddings(), model.get_output_embeddings()):
             if module is None:
-                return stored_names[0], ""
+                return *stored_names, ""
             name = f"{names[id(module)]}.weight"
             stored = [tensor for tensor, own in in_model.items() if own == name]
             if not stored and stored_names:  # GPT-NeoX stores its head under another name
@@ -331,17 +324,15 @@ class ModelFolder:
                     "this layout is not supported"
                 )
             stored_names.append(stored[0] if stored else name)
-        return stored_names[0], stored_names[1]
+        return tuple(stored_names)
 
     def read(self, name: str) -> Tensor:
         """Return one tensor by its stored name, on the CPU, in its stored dtype."""
         return read_tensor(self.path / self.tensors[name][0], name)
 
     def matrix(self, which: Which, tokens: int) -> Tensor:
-        """Return the ``input`` or ``output`` vocabulary matrix, rows of real tokens only.
-
-        A tied model gives its one matrix for both. Models may have more rows than tokens (padding,
-        cut off here); with fewer, some tokens would have no row.
+        """Return the ``input`` or ``output`` vocabulary matrix, rows of real tokens only; a tied
+        model's one matrix for both. Raises :class:`RevocabError` for what no trained model has.
         """
         import torch
 
@@ -374,3 +365,58 @@ def copy_documents(
     patterns = [*skip, INDEX, *(pattern for fate in fates for pattern in FATES[fate])]
     names = [name for name in source.documents if not any(fnmatch(name, p) for p in patterns)]
     copy_present(source.path, names, out)
+
+
+def with_tensors(model: ModelFolder, tensors: Mapping[str, Tensor | None]) -> dict[str, list[Part]]:
+    """Return the files that hold some tensors, with these replaced (same dtype) or left out."""
+    own: dict[str, dict[str, Tensor | None]] = {}
+    for name, tensor in tensors.items():
+        own.setdefault(model.tensors[name][0], {})[name] = tensor
+    return {file: replaced_parts(model.path / file, own[file]) for file in sorted(own)}
+
+
+def link_weights(model: ModelFolder, out: Path) -> None:
+    for name in (*model.files, *([INDEX] if model.index is not None else [])):
+        link_or_copy(model.path / name, out / name)
+
+
+def write_weights(
+    model: ModelFolder,
+    changed: Mapping[str, list[Part]],
+    out: Path,
+    *,
+    link: Callable[[Path, Path], object] = link_or_copy,
+    progress: bool = False,
+) -> None:
+    from tqdm import tqdm
+
+    size = sum(part.size for parts in changed.values() for part in parts)
+    quiet = None if progress else True
+    with tqdm(total=size, unit="B", unit_scale=True, desc="writing", disable=quiet) as bar:
+        for file in model.files:
+            if file in changed:
+                _, metadata = stored_parts(model.path / file)
+                write_parts(out / file, changed[file], metadata, bar.update)
+            else:
+                link(model.path / file, out / file)
+    if model.index is not None:
+        write_json(out / INDEX, _new_index(model, model.index, changed))
+
+
+def _new_index(
+    model: ModelFolder, index: Mapping[str, Any], changed: Mapping[str, Iterable[Part]]
+) -> dict[str, Any]:
+    """Return the index, grown with the changed files; sorted where there are new names."""
+    written = {part.name: file for file, parts in changed.items() for part in parts}
+    placed = index["weight_map"].items()
+    placed = {name: file for name, file in placed if file not in changed or name in written}
+    if written.keys() - placed.keys():
+        placed = dict(sorted({**placed, **written}.items()))
+    grown = dict.fromkeys(("total_parameters", "total_size"), 0)
+    for file, parts in changed.items():
+        for sign, own in ((1, parts), (-1, model.parts[file].values())):
+            grown["total_parameters"] += sign * sum(prod(part.shape) for part in own)
+            grown["total_size"] += sign * sum(part.size for part in own)
+    metadata = {key: value + grown.get(key, 0) for key, value in index.get("metadata", {}).items()}
+    has_metadata = {"metadata": metadata} if "metadata" in index else {}
+    return {**index, **has_metadata, "weight_map": placed}

@@ -26,7 +26,6 @@ UNTELLING = re.compile(r"snapshot|untrained|init|checkpoints|(step|checkpoint)-\
 PROVENANCE = "provenance.json"
 #: What a folder's manifest says where it was made here, and how its card calls that.
 MADE = {"method": "New vocabulary", "change": "Changed model", "architecture": "Random weights"}
-BASE = "Base model"
 #: The key of a provenance under which the history of the source stands.
 BEFORE = "before"
 #: What a card may say of a licence; ``other`` has a name and an address of its own.
@@ -51,8 +50,7 @@ def hub_id(folder: Path) -> str | None:
 def name_of(folder: Path) -> str:
     """Return a folder's Hub id or, where it has none, what it or its original is called."""
     folder = _absolute(folder)
-    known = hub_id(folder) or _fetched(folder, "path")
-    if known:
+    if known := hub_id(folder) or _fetched(folder, "path"):
         return known
     names = [part for part in folder.parts[1:] if not UNTELLING.fullmatch(part)]
     return names[-1] if names else "model"
@@ -75,8 +73,8 @@ def base_id(folder: Path) -> str | None:
 
 
 def first_id(history: list[dict[str, Any]]) -> str | None:
-    first = first_name(history)
-    return first if first and HUB_ID.fullmatch(first) else None
+    name = first_name(history)
+    return name if name and HUB_ID.fullmatch(name) else None
 
 
 def first_name(history: list[dict[str, Any]]) -> str | None:
@@ -91,7 +89,7 @@ def card_metadata(folder: Path) -> dict[str, Any]:
     import yaml
     from huggingface_hub import metadata_load
 
-    with suppress(OSError, UnicodeDecodeError, ValueError, yaml.YAMLError):
+    with suppress(OSError, ValueError, yaml.YAMLError):
         metadata: Any = metadata_load(folder / "README.md")
         return metadata if isinstance(metadata, dict) else {}
     return {}
@@ -152,7 +150,7 @@ def history_of(folder: Path) -> list[dict[str, Any]]:
             before = known.pop(BEFORE, None)
             entries = [entry for entry in before or () if isinstance(entry, dict)]
             return [*entries, {"what": heading, **known}]
-    return [{"what": BASE, "name": name_of(folder), "hub": hub_id(folder)}]
+    return [{"what": "Base model", "name": name_of(folder), "hub": hub_id(folder)}]
 
 
 def _object(path: Path) -> dict[str, Any]:

@@ -141,13 +141,12 @@ def config_parameters(config: PretrainedConfig) -> int:
 
 def write_parameters(entries: list[ParameterCount], out: Path) -> None:
     check_files(out)
-    rows = []
+    columns, rows = ("label", "vocabulary_size", "family", "parameters"), []
     for entry in entries:
         size, shape = entry.vocabulary_size, entry.architecture
         count = config_parameters(model_config(shape, size))
-        row = {"label": entry.label, "vocabulary_size": size, "family": shape.family}
-        rows.append({**row, "parameters": count})
-    write_csv(out, ("label", "vocabulary_size", "family", "parameters"), rows)
+        rows.append(dict(zip(columns, (entry.label, size, shape.family, count), strict=True)))
+    write_csv(out, columns, rows)
 
 
 def head_width(config: Any) -> int:
@@ -156,9 +155,8 @@ def head_width(config: Any) -> int:
 
 
 def cache_bytes_per_token(config: Any, dtype: str) -> int:
-    """Return the bytes of keys and values that one token takes in all layers.
-
-    ``dtype`` is a torch name; ``auto`` stands for the one that the configuration stores.
+    """Return the bytes of keys and values that one token takes in all layers, in a torch ``dtype``,
+    or ``auto``: the one that the configuration stores.
     """
     import torch
 
@@ -181,13 +179,8 @@ def build_stand_in(
     output = OutputFolder(out, "untrained model", [tokenizer])
     loaded = load_tokenizer(tokenizer)
     ids = special_ids(loaded)
-    config = model_config(
-        architecture,
-        len(loaded),
-        max_position_embeddings=context_length,
-        dtype="float32",
-        **config_ids(ids),
-    )
+    keys = {"max_position_embeddings": context_length, "dtype": "float32", **config_ids(ids)}
+    config = model_config(architecture, len(loaded), **keys)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
@@ -197,18 +190,16 @@ def build_stand_in(
         rows_VD[zero_V] = torch.randn(int(zero_V.sum()), rows_VD.shape[1]) * 0.02
     del ids["unk_token_id"]  # generation knows no unknown token
     model.generation_config = GenerationConfig(**ids)
+    facts = {
+        "architecture": architecture.model_dump(),
+        "context_length": context_length,
+        "seed": seed,
+        "vocabulary_size": len(loaded),
+        "parameters": model.num_parameters(),
+        "tokenizer": tokenizer_hash(tokenizer),
+        "libraries": library_versions(),
+    }
     with output.replaced() as folder:
         model.save_pretrained(folder)
         copy_tokenizer(tokenizer, folder)
-        write_json(
-            folder / "manifest.json",
-            {
-                "architecture": architecture.model_dump(),
-                "context_length": context_length,
-                "seed": seed,
-                "vocabulary_size": len(loaded),
-                "parameters": model.num_parameters(),
-                "tokenizer": tokenizer_hash(tokenizer),
-                "libraries": library_versions(),
-            },
-        )
+        write_json(folder / "manifest.json", facts)

@@ -38,8 +38,8 @@ def special_ids(tokenizer: PreTrainedTokenizerBase) -> dict[str, int | None]:
 def config_ids(ids: dict[str, int | None]) -> dict[str, int | None]:
     """Return the ids for ``config.json``: no pad where bos or eos doubles as pad.
 
-    transformers turns ``pad_token_id`` into the embedding's ``padding_idx``, which starts that row
-    at zero and keeps it from training; ``generation_config.json`` may name it without that effect.
+    transformers turns ``pad_token_id`` into the embedding's ``padding_idx``, whose row starts at
+    zero and is kept from training; that of ``generation_config.json`` has no such effect.
     """
     shared = ids["pad_token_id"] in (ids["bos_token_id"], ids["eos_token_id"])
     return {**ids, "pad_token_id": None} if shared else dict(ids)
@@ -81,9 +81,8 @@ class Counterparts:
         """Return the target id for a source id that a setting for ``role`` names, or None.
 
         A chat token that the target has, too, stays itself. Otherwise the source's own token of
-        ``role`` becomes the target's own; chat tokens go by their well-known or declared role;
-        other tokens that the tokenizer configures (bos, unk, pad …) by that role, then by spelling.
-        Only special and added tokens have counterparts: text that is spelled like one is text.
+        ``role`` becomes the target's own; chat tokens go by their well-known or declared role,
+        others (bos, unk, pad …) by that role, then by spelling. Text has no counterpart.
         """
         source, target = self._sides
         key = f"{role}_token_id"
@@ -111,10 +110,9 @@ def with_ids(
 ) -> tuple[dict[str, Any], list[str]]:
     """Return settings with the tokenizer's ids, and the names of what was dropped.
 
-    A role that the tokenizer lacks becomes null where it was set, and stays absent where it was
-    absent: an id of the old vocabulary would name an unrelated token, or none. One id stays one id,
-    a list stays a list of all counterparts. Dropped are stale settings (their key) and ids of a
-    list without a counterpart (key, id and spelling).
+    A role that the tokenizer lacks becomes null where it was set. One id stays one id, a list stays
+    a list of all counterparts. Dropped are stale settings (their key) and ids of a list without a
+    counterpart (key, id and spelling).
     """
     dropped = [key for key in STALE if settings.get(key) is not None]
     changed = {key: value for key, value in settings.items() if key not in STALE}
@@ -143,8 +141,8 @@ def _with_config_ids(
     """As :func:`with_ids`; no pad either where a carried end token doubles as pad."""
     config = {key: value for key, value in config.items() if key != TOKEN_ROWS}  # of the old rows
     changed, dropped = with_ids(config, config_ids(ids), counterparts)
-    ends, pad = changed.get("eos_token_id"), changed.get("pad_token_id")
-    if isinstance(ends, list) and pad in ends:
+    ends = changed.get("eos_token_id")
+    if isinstance(ends, list) and changed.get("pad_token_id") in ends:
         changed["pad_token_id"] = None
     return changed, dropped
 

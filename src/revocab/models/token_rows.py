@@ -1,20 +1,17 @@
 """Tensors with a row per token, and rows after those of the last token.
 
 **Tensors** beside embedding and LM head (tables per layer, the embedding of a prediction head) get
-the new vocabulary's rows, too; left as they are, row 17 would still be that of the old token 17.
-What has a column per token, or a size of the vocabulary for another reason, is refused.
-ASSUME: a tensor is told by its shape. A dimension that equals the number of source tokens, a
-``vocab_size`` of the configuration or the stored rows of embedding or head is evidence of a table,
-unless the same number is also one of the configuration's other sizes (widths, heads, ranks and what
-is usually made of them), as in toys whose vocabulary is as large as a layer is wide.
+the new vocabulary's rows, too; what has a column per token, or a size of the vocabulary for another
+reason, is refused. ASSUME: a tensor is told by its shape. A dimension that equals the number of
+source tokens, a ``vocab_size`` or the stored rows of embedding or head is evidence of a table,
+unless the number is also one of the configuration's other sizes, as in toys.
 
-**Padding.** GPUs multiply matrices faster whose sizes are multiples of 64. Initialisation can
-therefore add rows (``pad_to``); ``config.json`` then says under :data:`TOKEN_ROWS` how many rows
-are tokens. Training leaves the others out of the softmax, evaluation cuts them off, and
-``generation_config.json`` suppresses them. For programs that do none of this, each is the mean of
-the tokens' rows: its logit is the mean of all logits, so never the largest, and its probability at
-most one by the number of tokens (the mean of exponentials is at least the exponential of the mean).
-Suffixes: V rows of tokens, D width.
+**Padding.** GPUs multiply matrices faster whose sizes are multiples of 64, so rows can be added
+(``pad_to``); ``config.json`` then says under :data:`TOKEN_ROWS` how many rows are tokens. Training
+leaves the others out of the softmax, evaluation cuts them off, ``generation_config.json``
+suppresses them. For programs that do none of this, each is the mean of the tokens' rows: its logit
+is the mean of all logits, so never the largest, and its probability at most one by the number of
+tokens. Suffixes: V rows of tokens, D width.
 """
 
 from __future__ import annotations
@@ -30,16 +27,21 @@ from revocab.errors import refuse
 from revocab.heavy_types import Tensor
 from revocab.io import write_json
 from revocab.models.findings import Finding
-from revocab.models.folder import ModelFolder, copy_documents, copy_tokenizer
+from revocab.models.folder import (
+    ModelFolder,
+    copy_documents,
+    copy_tokenizer,
+    with_tensors,
+    write_weights,
+)
 from revocab.models.weights import first_of
-from revocab.models.write import with_tensors, write_weights
 
 #: Beside ``vocab_size`` in ``config.json``: the rows of tokens, where there are others.
 TOKEN_ROWS = "unpadded_vocab_size"
 #: How the names of tables with rows of every layer end, and the setting that says their rows.
 PER_LAYER = "embed_tokens_per_layer.weight"
 PER_LAYER_ROWS = "vocab_size_per_layer_input"
-#: How many kinds of segments BERT and its kin tell apart, for which they have rows, too.
+#: How many kinds of segments BERT and its kin have rows for.
 SEGMENTS = "type_vocab_size"
 #: What BART and its kin add to the logits, a single row with a value per token.
 LOGITS_BIAS = "final_logits_bias"
@@ -63,7 +65,7 @@ def _parts(config: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _integers(config: dict[str, Any]) -> Iterator[tuple[str, int]]:
-    """Yield every whole number of a configuration with its key, nested parts and lists included."""
+    """Yield every whole number of a configuration with its key."""
     for part in _parts(config):
         for key, value in part.items():
             for number in value if isinstance(value, list) else [value]:
@@ -120,9 +122,9 @@ def _matches(
 def token_tables(model: ModelFolder, tokens: int) -> dict[str, int]:
     """Return all tensors with a row per token, and their rows: those that can be cut.
 
-    Known by name are embedding and head, its copies and bias, and tables per layer (Gemma 3n);
-    any other is one whose first dimension is the vocabulary's. Raises :class:`RevocabError` naming
-    the tensors of which that is not certain, with a column per token, or too few rows.
+    Embedding and head, its copies and bias, and tables per layer (Gemma 3n) are known by name; any
+    other is told by its first dimension. Raises :class:`RevocabError` naming the tensors of which
+    that is not certain, with a column per token, or too few rows.
     """
     names = model.vocabulary_names
     head = names.get("output", "lm_head.weight")
@@ -156,10 +158,9 @@ def token_tables(model: ModelFolder, tokens: int) -> dict[str, int]:
 def further_tables(model: ModelFolder, tokens: int) -> dict[str, int]:
     """Return the tensors beside embedding and head that have a row per token, and their rows.
 
-    ``tokens`` is the size of the source tokenizer. Tables per layer are known by their name, and
-    may have fewer rows than the embedding; any other has as many, and no doubt about it. Raises
-    :class:`RevocabError` naming, with their shapes, all tensors with a column per token, or whose
-    rows are a vocabulary's and not the embedding's.
+    ``tokens`` is the size of the source tokenizer. Tables per layer may have fewer rows than the
+    embedding; any other has as many. Raises :class:`RevocabError` naming all tensors with a column
+    per token, or whose rows are a vocabulary's and not the embedding's.
     """
     names = [*model.vocabulary_tensors.values(), *model.tied_copies]
     rows, sizes = model.tensors[names[0]][1][0], _vocabulary_sizes(model, tokens)
@@ -191,10 +192,8 @@ def token_rows(config: Any) -> int | None:
 
 
 def filled(matrix_VD: Tensor, tokens: int, rows: int | None = None) -> Tensor:
-    """Return a matrix whose rows after the first ``tokens``, up to ``rows``, are their mean.
-
-    ``rows``: as many as it has. Of the same dtype, on the same device; a copy, unless no row is
-    added or replaced.
+    """Return a matrix whose rows after the first ``tokens``, up to ``rows``, are their mean, in its
+    dtype; by default as many as it has.
     """
     import torch
 
@@ -208,8 +207,7 @@ def filled(matrix_VD: Tensor, tokens: int, rows: int | None = None) -> Tensor:
 
 def padded_matrices(model: Any) -> dict[str, int]:
     """Return a model's parameters that have rows of padding, and how many rows before them."""
-    tokens = token_rows(model.config)
-    if tokens is None:
+    if (tokens := token_rows(model.config)) is None:
         return {}
     modules = (model.get_input_embeddings(), model.get_output_embeddings())
     own = {id(module.weight) for module in modules if module is not None}
@@ -267,8 +265,6 @@ def without_padding(folder: Path) -> Iterator[Path]:
             copy_tokenizer(folder, out)
         write_json(out / "config.json", unpadded(model.config))
         names = sorted({*model.vocabulary_tensors.values(), *model.tied_copies})
-        changed = with_tensors(
-            model, {name: model.read(name)[:tokens].contiguous() for name in names}
-        )
+        changed = with_tensors(model, {n: model.read(n)[:tokens].contiguous() for n in names})
         write_weights(model, changed, out, link=lambda file, link: link.symlink_to(file.resolve()))
         yield out

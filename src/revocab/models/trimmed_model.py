@@ -1,8 +1,7 @@
 """A model of some of its tokens: their rows alone, of every tensor that has a row per token.
 
-Rows are copied from file to file in blocks. Files that hold none of these tensors are linked. Every
-id that a setting names keeps its row, so nothing is looked for by its role, as it is for a new
-vocabulary (:mod:`revocab.models.special_ids`).
+Rows are copied from file to file in blocks. Every id that a setting names keeps its row, so nothing
+is looked for by its role, as for a new vocabulary (:mod:`revocab.models.special_ids`).
 """
 
 from __future__ import annotations
@@ -20,10 +19,15 @@ from revocab.heavy_types import PreTrainedTokenizerFast, ndarray
 from revocab.io import write_json, write_text
 from revocab.links import copy_present
 from revocab.models import origin
-from revocab.models.folder import ModelFolder, copy_documents, read_settings, tell_left_out
+from revocab.models.folder import (
+    ModelFolder,
+    copy_documents,
+    read_settings,
+    tell_left_out,
+    write_weights,
+)
 from revocab.models.load import STRUCTURE
 from revocab.models.token_rows import TOKEN_ROWS, token_tables
-from revocab.models.write import write_weights
 from revocab.vocabulary.tokenizers.load import write_tokenizer
 
 #: Of each kept token, in the order of the new ids, the id that it had.
@@ -58,22 +62,22 @@ class TrimmableModel:
         path = self.folder.path / "generation_config.json"
         return read_settings(path) if path.is_file() else None
 
-    @cached_property
-    def settings(self) -> list[dict[str, Any]]:
-        return [self.folder.config, self.folder.text_config, self.generation or {}]
+    def named_ids(self, lists: bool = True) -> set[int]:
+        """Return the ids that settings name; without ``lists``, those alone that have a role."""
+        settings = (self.folder.config, self.folder.text_config, self.generation or {})
+        return set().union(*(named_ids(part, lists) for part in settings))
 
     @property
     def named_tokens(self) -> list[int]:
-        named = set().union(*map(named_ids, self.settings))
-        return sorted(number for number in named if number < self.tokens)
+        return sorted(number for number in self.named_ids() if number < self.tokens)
 
     def rows(self, kept_N: ndarray) -> ndarray:
         """Return kept ids, and after them those rows without a token that the settings name."""
         import numpy as np
 
         most = max(self.tables.values())
-        named = set().union(*(named_ids(settings, lists=False) for settings in self.settings))
-        return np.array([*kept_N, *sorted(n for n in named if self.tokens <= n < most)], np.int64)
+        beyond = sorted(n for n in self.named_ids(lists=False) if self.tokens <= n < most)
+        return np.array([*kept_N, *beyond], np.int64)
 
     def sizes(self, kept: int | None = None) -> tuple[int, int]:
         """Return the bytes of the tables, and of all tensors, with so many kept tokens."""
@@ -88,14 +92,13 @@ class TrimmableModel:
 
     def check_stored(self) -> None:
         """Raise :class:`RevocabError` for tables that are packed, so that no row is told apart."""
-        problems = [
+        refuse(
             f"{self.folder.path}: {name} is stored as {part.dtype} {list(part.shape)}, whose rows"
             " are not whole bytes; use the unquantised model"
             for parts in self.folder.parts.values()
             for name, part in parts.items()
             if name in self.tables and (part.size % prod(part.shape) or part.dtype[0] in "IU")
-        ]
-        refuse(problems)
+        )
 
 
 def write_trimmed(
@@ -105,10 +108,8 @@ def write_trimmed(
     facts: Mapping[str, Any],
     folder: Path,
 ) -> list[str]:
-    """Write the rows of ``kept_N`` (ascending) and all else of a model into an empty folder.
-
-    Returns the settings that were dropped. Raises :class:`RevocabError` where the result would not
-    be what its architecture asks for.
+    """Write the rows of ``kept_N`` (ascending) and all else of a model into an empty folder;
+    return the dropped settings. Raises :class:`RevocabError` unless it fits its architecture.
     """
     source = model.folder
     rows_N = model.rows(kept_N)
@@ -159,7 +160,6 @@ def _ids_in(value: Any) -> Iterator[int]:
 
 
 def named_ids(settings: dict[str, Any], lists: bool = True) -> set[int]:
-    """Return the ids that settings name; without ``lists``, those alone that have a role."""
     named = [value for key, value in settings.items() if _ROLE.search(key)]
     named += [settings.get(key) for key in _LISTS] if lists else []
     return {*_ids_in(named)}

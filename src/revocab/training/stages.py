@@ -13,7 +13,7 @@ from pydantic import Field, field_validator, model_validator
 from revocab import limits
 from revocab.closed import Closed, Id, MixtureId, OneLine
 from revocab.errors import refuse
-from revocab.models.changes.blocks import ADDED_BLOCKS, added_blocks
+from revocab.models.changes.blocks import ADDED_BLOCKS
 from revocab.models.token_rows import is_per_layer
 from revocab.training.lora import LORA, Lora, adapter_name, adapter_of, plain_name
 
@@ -317,7 +317,7 @@ def names_of(model: Any, named: list[tuple[str, Any]], group: str, stage: int) -
     if group == LORA:
         return {name for name, _ in named if adapter_of(name) == adapter_name(stage)}
     if group == ADDED_BLOCKS:
-        group = rf"\.layers\.({'|'.join(map(str, added_blocks(model)))})\."
+        group = rf"\.layers\.({'|'.join(map(str, getattr(model.config, ADDED_BLOCKS, ())))})\."
     if group in MATRICES:
         modules = {"input": model.get_input_embeddings(), "output": model.get_output_embeddings()}
         wanted = [modules[which].weight for which in MATRICES[group] if modules[which] is not None]

@@ -1,13 +1,13 @@
 """Other models' rows in the order of a vocabulary, whatever tokenizer these models have.
 
-A helper's rows serve the target tokens that both vocabularies hold. Methods get them by target id,
-with a mask of those that there are. A donor is an adapted model and the one that it was adapted
-from. Suffixes: H helper tokens, V target tokens, N shared tokens, X helper width.
+Methods get a helper's rows by target id, with a mask of those that there are. A donor is an adapted
+model and the one that it was adapted from. Suffixes: H helper tokens, V target tokens, X width.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -24,12 +24,6 @@ from revocab.models.load import check_model
 from revocab.vocabulary.intersection import Identity, Intersection
 from revocab.vocabulary.tokenizers.canonical import special_and_added
 from revocab.vocabulary.tokenizers.load import load_tokenizer
-
-#: What new tokens get that the helper lacks, in words.
-FILLED_WITH = {
-    "pieces": "the mean of their source pieces",
-    "own": "what the method gives tokens without an auxiliary embedding",
-}
 
 
 def in_target_order(helper_HX: Tensor, helper_N: Tensor, target_N: Tensor, rows: int) -> Tensor:
@@ -51,9 +45,8 @@ def segmentation_hash(tokenizer: PreTrainedTokenizerFast) -> str:
 def check_rows_fit(
     folder: Path, target: PreTrainedTokenizerFast, source: ModelFolder, method: str
 ) -> None:
-    """Raise :class:`RevocabError` unless a source can take a model's rows as they are.
-
-    Its tokenizer must be the target's, and it must not have two matrices where the source has one.
+    """Raise :class:`RevocabError` unless a model's tokenizer is the target's, and it has one matrix
+    where the source has one.
     """
     theirs, ours = map(segmentation_hash, (load_tokenizer(folder), target))
     problems = []
@@ -84,7 +77,6 @@ class Coverage:
     new_without_row: int
     helper_tokens: int
     target_tokens: int
-    #: Dimensions of its rows.
     width: int
 
     def counts(self, method: Method) -> dict[str, Any]:
@@ -92,17 +84,9 @@ class Coverage:
         counts = {name: getattr(self, name) for name in names}
         return {**counts, "filled_with": method.without_helper_row}
 
-    def sentence(self, method: Method) -> str:
-        return (
-            f"{self.shared:,} target tokens have a row in the helper, which has another tokenizer: "
-            f"{self.anchors:,} anchors and {self.new:,} new; {self.new_without_row:,} new ones "
-            f"without a row get {FILLED_WITH[method.without_helper_row]}"
-        )
-
     def check(self, method: Method, helper: Path) -> None:
-        """Raise :class:`RevocabError` where it serves no anchor, or new tokens, but none of them.
-
-        Rows would then be those of another method.
+        """Raise :class:`RevocabError` where rows would be another method's: it serves no anchor, or
+        none of the new tokens.
         """
         lacking = []
         if not self.anchors:
@@ -122,14 +106,13 @@ class Coverage:
             for problem in lacking
         )
 
-    def warnings(self, method: Method) -> list[str]:
-        if self.anchors > self.width:
-            return []
-        return [
-            f"method {method.name!r}: source, target and helper share {self.anchors} tokens, and "
-            f"the helper has {self.width} dimensions: fewer than {self.width + 1} anchors do not"
-            " determine a map, and new rows may be poor"
-        ]
+    def warnings(self, method: Method) -> Iterator[str]:
+        if self.anchors <= self.width:
+            yield (
+                f"method {method.name!r}: source, target and helper share {self.anchors} tokens,"
+                f" and the helper has {self.width} dimensions: fewer than {self.width + 1} anchors"
+                " do not determine a map, and new rows may be poor"
+            )
 
 
 @dataclass(frozen=True)
@@ -207,21 +190,24 @@ class Donor:
     #: Source ids of special and added tokens: what they are in the base says nothing of the
     #: source, where they may play another role and are trained as no other token.
     apart: frozenset[int]
+    #: Target ids of those that are special or added in both vocabularies, ascending.
+    special_in_both: list[int]
 
     @classmethod
     def open(
         cls, adapted: Path, base: Path, source: ModelFolder, vocabularies: Vocabularies
     ) -> Donor:
-        """Return both; raise :class:`RevocabError` for broken folders, and where matrices of the
-        three models differ in width or tying.
-        """
+        """Return both; raise :class:`RevocabError` where the three models do not fit each other."""
         for folder in (adapted, base):
             check_model(folder)
-        identity = vocabularies.identity
+        both, shared = vocabularies, vocabularies.intersection
+        apart, new = map(special_and_added, (both.source_tokenizer, both.target_tokenizer))
+        pairs = zip(shared.source_ids.tolist(), shared.target_ids.tolist(), strict=True)
         donor = cls(
-            Helper.open(adapted, vocabularies.target_tokenizer, identity=identity),
-            Helper.open(base, vocabularies.source_tokenizer, identity=identity),
-            frozenset(special_and_added(vocabularies.source_tokenizer)),
+            Helper.open(adapted, both.target_tokenizer, identity=both.identity),
+            Helper.open(base, both.source_tokenizer, identity=both.identity),
+            frozenset(apart),
+            sorted(target for source_id, target in pairs if source_id in apart and target in new),
         )
         problems = []
         width = source.tensors[source.vocabulary_tensors["input"]][1][1]
@@ -251,14 +237,3 @@ class Donor:
         return DonorRows(
             self.adapted.matrix(which), self.adapted.known_V, self.base.matrix(which), known_V
         )
-
-
-def special_in_both(vocabularies: Vocabularies) -> Tensor:
-    """Return the target ids of tokens that are special or added in both vocabularies, ascending."""
-    import torch
-
-    shared = vocabularies.intersection
-    both = vocabularies.source_tokenizer, vocabularies.target_tokenizer
-    source, target = map(special_and_added, both)
-    pairs = zip(shared.source_ids.tolist(), shared.target_ids.tolist(), strict=True)
-    return torch.tensor(sorted(t for s, t in pairs if s in source and t in target)).long()

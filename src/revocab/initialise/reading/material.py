@@ -12,17 +12,11 @@ from revocab.heavy_types import Tensor
 from revocab.initialise.method import Auxiliary, Method, MethodInputs, MethodOptions
 from revocab.initialise.options import InitInputs, InitJob, find_method
 from revocab.initialise.reading.fasttext import load_auxiliary
-from revocab.initialise.reading.helper import (
-    Coverage,
-    Donor,
-    Helper,
-    check_rows_fit,
-    special_in_both,
-)
+from revocab.initialise.reading.helper import Coverage, Donor, Helper, check_rows_fit
 from revocab.initialise.reading.token_vectors import load_token_vectors
 from revocab.initialise.reading.vocabularies import MissingPieces, Vocabularies
 from revocab.initialise.rows.means import reads_auxiliary
-from revocab.initialise.rows.word_starts import read_word_starts
+from revocab.initialise.rows.source_weights import read_word_starts
 from revocab.models.folder import ModelFolder, Which, check_tokenizer_folder
 from revocab.models.load import check_model
 from revocab.models.token_rows import further_tables, is_per_layer
@@ -49,10 +43,8 @@ class Material:
 
     @classmethod
     def open(cls, inputs: InitInputs, job: InitJob, device: str, say: Say) -> Material:
-        """Return what the method reads, ``inputs`` being checked.
-
-        Raises :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses in any
-        of the models, and for folders that do not fit each other.
+        """Return what the method reads, ``inputs`` being checked. Raises :class:`RevocabError` for
+        what :func:`revocab.models.load.check_model` refuses, and folders that do not fit.
         """
         method = find_method(job.method)
         source = ModelFolder(inputs.source)
@@ -104,10 +96,8 @@ class Material:
 
     @cached_property
     def word_starts(self) -> dict[int, list[int]]:
-        """Return the source rows that words of a list start from; none of a method that does not
-        copy shared rows or carries another run's.
-        """
-        method, both = self.method, self.vocabularies
+        """Return the source rows that words of a list start from, if the method copies rows."""
+        both, method = self.vocabularies, self.method
         if not getattr(self.job, "words", False) or not method.copies_overlap or method.needs_donor:
             return {}
         folder = self.inputs.target_tokenizer
@@ -117,7 +107,9 @@ class Material:
         return {token: rows for token, rows in starts.items() if token in missing}
 
     def method_inputs(self, which: Which, source_VD: Tensor) -> MethodInputs:
-        more: dict[str, Any] = {"auxiliary": self.auxiliary}
+        import torch
+
+        more: dict[str, Any] = {"auxiliary": self.auxiliary, "word_starts": self.word_starts}
         if self.helper is not None:
             more["helper_VD"] = self.helper.matrix(which)
             more["helper_known_V"] = self.helper.known_V
@@ -125,8 +117,7 @@ class Material:
                 more["shared"] = self.shared
         if self.donor is not None:
             more["donor"] = self.donor.rows(which)
-            more["kept_N"] = special_in_both(self.vocabularies)
-        more["word_starts"] = self.word_starts
+            more["kept_N"] = torch.tensor(self.donor.special_in_both, dtype=torch.int64)
         more |= {"matrix": which, "tied": self.source.tied, "seed": self.job.seed}
         return make_inputs(source_VD, self.vocabularies, device=self.device, **more)
 
@@ -150,9 +141,8 @@ def _table_problems(
 def make_inputs(
     source_VD: Tensor, vocabularies: Vocabularies, *, seed: int, device: str = "cpu", **more: Any
 ) -> MethodInputs:
-    """Return a method's inputs for one matrix, float32 on ``device``; ``more`` are further fields.
-
-    With a donor, matrices are so many that the source's stays as stored.
+    """Return a method's inputs for one matrix, float32 on ``device`` (with a donor, the source's is
+    as stored); ``more`` are further fields.
     """
     import torch
 

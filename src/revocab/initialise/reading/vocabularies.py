@@ -1,10 +1,8 @@
 """Source and target vocabulary of an initialisation, what they share, and how one spells the other.
 
-Pairs of ids come from a folder of intersect_vocabularies, which is held against the tokenizers at
-hand, or are computed here. A new token's source pieces are the ground of the FVT method (Gee et
-al., "Fast Vocabulary Transfer", 2022). What must be tokenised is the text that the token stands
-for, its word-start space included: neither a marker character, nor the extra space that
-SentencePiece puts before every text.
+A new token's source pieces are the ground of the FVT method (Gee et al., "Fast Vocabulary
+Transfer", 2022). What must be tokenised is the text that the token stands for, its word-start space
+included: neither a marker character, nor the space that SentencePiece puts before every text.
 """
 
 from __future__ import annotations
@@ -43,11 +41,10 @@ def shared_tokens(
     pairs: Path | None = None,
     side: str = "source",
 ) -> Intersection:
-    """Return the tokens that two tokenizers share, read from ``pairs`` where they are given.
+    """Return the tokens that two tokenizers share, read from ``pairs`` where there are any.
 
     ``identity`` None: the one of ``pairs``, else bytes. ``side`` is what messages call the first
-    tokenizer. Raises :class:`RevocabError` for stored pairs of other vocabularies (told by their
-    sizes and by every pair's two tokens) or of another identity.
+    tokenizer. Raises :class:`RevocabError` for pairs of other vocabularies or of another identity.
     """
     if pairs is None:
         return intersect(first, target, identity or "bytes")
@@ -102,11 +99,6 @@ class Vocabularies:
         """Return the shared tokens; a stored intersection must be of these two vocabularies."""
         both = self.source_tokenizer, self.target_tokenizer
         return shared_tokens(*both, identity=self.identity, pairs=self.pairs)
-
-    @property
-    def new_special(self) -> dict[str, str]:
-        """Return the target's special tokens without a counterpart in the source, by id."""
-        return dict(self.intersection.report["special_without_counterpart"]["target"])
 
     @property
     def counterparts(self) -> Counterparts:
@@ -206,9 +198,8 @@ def source_pieces_released(
 ) -> list[list[int]]:
     """Return pieces as the released SAVA code computes them for its FVT baseline.
 
-    The token's spelling, with an ASCII underscore (where ``▁`` was meant) turned into a space, is
-    tokenised as running text, with the marker. Where that gives nothing (there: NaN), a stand-in
-    is.
+    The token's spelling, marker included, with an ASCII underscore (where ``▁`` was meant) turned
+    into a space, is tokenised as running text. Where that gives nothing (there: NaN): a stand-in.
     """
     strings = [token.string.replace("_", " ") for token in target_tokens]
     encoder = text_encoder(source.backend_tokenizer, PARSE)

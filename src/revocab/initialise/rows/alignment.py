@@ -75,10 +75,7 @@ class Scaling:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of a matrix by id, gathered (and scaled) when a slice of them is asked for.
-
-    Stands in for the tensor ``scaling.forward(matrix_VD[ids_N])``, which is never held as a whole.
-    """
+    """The tensor ``scaling.forward(matrix_VD[ids_N])``, of which slices are computed when read."""
 
     matrix_VD: Tensor
     ids_N: Tensor
@@ -118,10 +115,8 @@ def chunks(rows_ND: Tensor | Rows, size: int | None = None) -> Iterator[Tensor]:
 
 
 def map_rows(rows_ND: Tensor | Rows, function: Callable[[Tensor], Tensor], out_N: Tensor) -> Tensor:
-    """Return ``out_N``, its rows set to the function of chunks of ``rows_ND``.
-
-    They are placed as they come: small tensors that are kept where a chunk was would keep the
-    allocator from using its memory for the next one, and memory would grow with the matrix.
+    """Return ``out_N``, its rows set to the function of chunks of ``rows_ND``, as they come: a list
+    of results would keep the allocator from using a chunk's memory for the next one.
     """
     start = 0
     for chunk_ND in chunks(rows_ND):
@@ -144,8 +139,8 @@ class AffineMap:
 def linear_start(width_x: int, width_y: int, seed: int) -> AffineMap:
     """Return the weights that the released code's ``nn.Linear`` starts from, without the padding.
 
-    The release pads the narrower side with zeros: its layer is square, with the wider side's scale.
-    Padding gets no gradient, but the block is cut from the full draw, to hold the same numbers.
+    The release pads the narrower side with zeros: its layer is square. Padding gets no gradient,
+    but the block is cut from the full draw, to hold the same numbers.
     """
     import torch
 
@@ -160,9 +155,8 @@ def linear_start(width_x: int, width_y: int, seed: int) -> AffineMap:
 
 
 class Normal(NamedTuple):
-    """What least squares needs of the anchors: ``G = X1'X1`` and ``R = X1'Y``, float64.
-
-    X1 is x with a column of ones, so that the last row of either holds sums.
+    """What least squares needs of the anchors: ``G = X1'X1`` and ``R = X1'Y``, float64, where X1 is
+    x with a column of ones.
     """
 
     gram_PP: Tensor
@@ -228,8 +222,7 @@ def fit_sgd(
 ) -> AffineMap:
     """Fit by full-batch Adam on the mean squared error, as published, with cheap gradients.
 
-    The gradient of the squared error is ``G @ theta - R``, whose cost does not grow with the
-    anchors; these are the iterates of the direct loop up to rounding. With few anchors
+    The gradient ``G @ theta - R`` costs the same for any number of anchors; with few of them
     ``X1' (X1 @ theta - Y)`` is cheaper and is used. ``normal``: G and R, where they are known.
     """
     import torch
@@ -278,9 +271,7 @@ class LeastSquares:
     """The left side of the normal equations, factorised: one helper matrix, any source matrix.
 
     Its maps minimise ``sum |x W + b - y|^2 + ridge |W|^2``, in float64. Centred, so that ridge
-    leaves the bias alone. Where the anchors do not determine the map (fewer than dimensions, or
-    dependent), the solution is the one of least norm. Digits are lost with the condition number:
-    ``docs/results.md`` has how many.
+    leaves the bias alone. Where the anchors do not determine the map, it is the one of least norm.
     """
 
     def __init__(self, gram_PP: Tensor, ridge: float = 0.0):
@@ -300,7 +291,6 @@ class LeastSquares:
                 lambda vector: torch.cholesky_solve(vector, self.factor_XX), self.mean_X
             )
             self.condition = (greatest + ridge) * inverse
-
         #: Whether a right side of float32 products would cost more than the tolerance, and
         #: whether float32 rows, or a float32 map, would.
         self.needs_exact = self.condition * 2.0**-23 > TOLERANCE
@@ -320,19 +310,6 @@ class LeastSquares:
             weight_XY = vectors_XX @ (inverse_X[:, None] * (vectors_XX.T @ right_XY))
         bias_Y = mean_Y - self.mean_X @ weight_XY
         return AffineMap(weight_XY.to(dtype), bias_Y.to(dtype))
-
-    def leverage(self, x_NX: Tensor) -> Tensor | None:
-        """Return how far each anchor pulls its own fitted value (0 to 1); None where singular.
-
-        Its residual without it is its residual by one minus this, exactly (Allen 1974, PRESS).
-        """
-        import torch
-
-        if self.condition >= SINGULAR:
-            return None
-        centred_XN = (x_NX.double() - self.mean_X).T
-        solved_XN = torch.cholesky_solve(centred_XN, self.factor_XX)
-        return (centred_XN * solved_XN).sum(0) + 1 / self.count
 
 
 def fit_procrustes(x_NX: Tensor | Rows, y_NY: Tensor | Rows) -> AffineMap:
@@ -360,8 +337,19 @@ def quality(name: str, mapped_NY: Tensor, wanted_NY: Tensor) -> dict[str, float 
 def leave_one_out(
     system: LeastSquares, x_NX: Tensor, y_NY: Tensor, mapped_NY: Tensor
 ) -> dict[str, Any]:
-    leverage_N = system.leverage(x_NX)
-    if leverage_N is None or leverage_N.max() > 1 - 1e-6:
+    """Return the quality of a map on each anchor without it; nothing where the map is singular.
+
+    An anchor's residual without it is its residual by one minus its leverage, by which it pulls its
+    own fitted value, exactly (Allen 1974, PRESS).
+    """
+    import torch
+
+    if system.condition >= SINGULAR:
+        return {"held_out": None}
+    centred_XN = (x_NX.double() - system.mean_X).T
+    solved_XN = torch.cholesky_solve(centred_XN, system.factor_XX)
+    leverage_N = (centred_XN * solved_XN).sum(0) + 1 / system.count
+    if leverage_N.max() > 1 - 1e-6:
         return {"held_out": None}
     left_out_NY = y_NY + (mapped_NY - y_NY) / (1 - leverage_N).to(y_NY.dtype)[:, None]
     return {"held_out": "leave-one-out", **quality("held_out", left_out_NY, y_NY)}

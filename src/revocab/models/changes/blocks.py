@@ -3,10 +3,9 @@
 A new block is a copy of the one before it whose attention and MLP write zeros to the residual
 stream: ``self_attn.o_proj`` and ``mlp.down_proj`` are zero, so that x + 0 + 0 leaves it.
 
-That is tried before any weight is touched, on a small random twin of the model: it has all layers
-and all settings of its configuration, but narrow layers, few tokens and a short window of
-attention. An expansion that misses one of the many ways in which architectures differ (scaled
-residuals, norms after a branch, settings by the number of a layer) shows in its logits.
+That is tried before any weight is touched, on a small random twin of the model, with all layers and
+settings, but narrow, with few tokens and a short window of attention: ways in which architectures
+differ (scaled residuals, norms after a branch, settings by a layer's number) show in its logits.
 """
 
 from __future__ import annotations
@@ -104,15 +103,9 @@ class Expansion:
         return {**lists, LAYERS: len(self.origin)}
 
 
-def added_blocks(model: Any) -> list[int]:
-    return list(getattr(model.config, ADDED_BLOCKS, ()))
-
-
 def check_form(body: ModelFolder) -> int:
-    """Return the number of blocks of a model that can be expanded.
-
-    Raises :class:`RevocabError` unless its blocks are named as Llama's are, and write through an
-    ``o_proj`` and a ``down_proj`` each.
+    """Return the number of blocks of a model; raise :class:`RevocabError` unless they are named as
+    Llama's are, and write through an ``o_proj`` and a ``down_proj`` each.
     """
     needed = f"blocks model.layers.N with {' and '.join(WRITING)}, as Llama, Mistral and Qwen2 have"
     kind = f"{body.path}: block expansion of {body.config.get('model_type')!r}"
@@ -133,9 +126,8 @@ def check_form(body: ModelFolder) -> int:
 
 
 def check_identity(body: ModelFolder, expansion: Expansion) -> dict[str, Any]:
-    """Return the settings of the expanded model, whose new blocks compute nothing.
-
-    Raises :class:`RevocabError` for an architecture in which that does not hold: it is tried.
+    """Return the settings of the expanded model; raise :class:`RevocabError` for an architecture in
+    which its new blocks would compute something: it is tried.
     """
     from revocab.models.load import loading
 
@@ -163,8 +155,7 @@ def check_identity(body: ModelFolder, expansion: Expansion) -> dict[str, Any]:
 def keeps_logits(config: Any, changed: Mapping[str, Any], expansion: Expansion) -> bool:
     """Tell whether a twin with ``changed`` settings, expanded, gives the logits of one without.
 
-    ``config`` is the large model's, of transformers. Raises whatever transformers does for an
-    architecture that no twin can be made of, or that the expansion does not fit.
+    Raises whatever transformers does for an architecture that has no twin or no expansion.
     """
     import torch
     from transformers import AutoModelForCausalLM
@@ -181,13 +172,9 @@ def keeps_logits(config: Any, changed: Mapping[str, Any], expansion: Expansion) 
     settings = config.to_dict()
     width = settings.get("head_dim") or settings["hidden_size"] // settings["num_attention_heads"]
     small = {
-        "vocab_size": _TOKENS,
-        "hidden_size": _HEADS * width,
-        "intermediate_size": _WIDTH,
-        "num_attention_heads": _HEADS,
-        "num_key_value_heads": _HEADS,
-        "sliding_window": _WINDOW,
-    }
+        "vocab_size": _TOKENS, "hidden_size": _HEADS * width, "intermediate_size": _WIDTH,
+        "num_attention_heads": _HEADS, "num_key_value_heads": _HEADS, "sliding_window": _WINDOW,
+    }  # fmt: skip
     settings |= {key: size for key, size in small.items() if isinstance(settings.get(key), int)}
     # A row for padding, and a type to compute in, would be those of the large model.
     settings |= {"pad_token_id": None, "dtype": "float32"}
