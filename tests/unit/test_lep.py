@@ -19,6 +19,7 @@ from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
 from revocab.errors import RevocabError
 from revocab.initialise.method import DonorRows
+from revocab.initialise.methods import lep
 from revocab.initialise.methods.lep import apply_change, change_of_rows
 from revocab.initialise.options import ChosenMethod, find_method
 from revocab.initialise.rows import alignment
@@ -230,7 +231,8 @@ def test_matrices_related_by_a_map_are_recovered(models, tmp_path, map_):
 def test_chunks_are_read_alike(models, tmp_path, monkeypatch):
     root, _ = models
     whole = propagate(root, tmp_path / "whole")
-    monkeypatch.setattr(alignment, "CHUNK_ROWS", 7)
+    for module in (alignment, lep):
+        monkeypatch.setattr(module, "CHUNK_ROWS", 7)
     parts = propagate(root, tmp_path / "parts")
     for name, tensor in whole.items():
         assert torch.allclose(tensor, parts[name], atol=1e-6)

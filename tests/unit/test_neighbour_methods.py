@@ -234,6 +234,34 @@ def test_the_nearest_are_those_of_float64(method):
     assert close(found, torch.einsum("nk,nkd->nd", weights, source[index]))
 
 
+def test_the_error_of_codes_is_the_mean_share_of_what_is_left():
+    helper = [[1.0, 0, 0], [0, 2, 0], [3, 0, 4], [0, 0, 5]]
+    codes = {number: make(SOURCE, helper, missing=range(2, 2 + number)) for number in (1, 2)}
+    # Of (3, 0, 4) a length of 4 in 5 is left, of (0, 0, 5) everything.
+    assert omp.sparse_codes(codes[1], 1)[2] == pytest.approx(0.8)
+    assert omp.sparse_codes(codes[2], 1)[2] == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize(("elements", "used"), [(60**2, True), (60**2 - 1, False)])
+def test_a_gram_matrix_is_used_where_it_fits(monkeypatch, elements, used):
+    seen = []
+
+    def pursuit(*arguments):
+        seen.append(arguments[-1] is not None)
+        return orthogonal_pursuit(*arguments)
+
+    monkeypatch.setattr(omp, "GRAM_ELEMENTS", elements)
+    monkeypatch.setattr(omp, "orthogonal_pursuit", pursuit)
+    omp.sparse_codes(random_inputs(overlap=60, missing=30, helper_width=8), 4)
+    assert set(seen) == {used}
+
+
+def test_a_source_of_zeros_loses_nothing_to_a_lower_rank():
+    inputs = make([[0.0, 0.0]] * 3, [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    assert new_rows("ofa", inputs, rank=1).tolist() == [[0, 0]]
+    assert inputs.notes["energy_kept"] == 1
+
+
 def test_a_tied_helper_is_coded_once(monkeypatch):
     first = random_inputs()
     rows = new_rows("omp", first)

@@ -109,6 +109,12 @@ def test_lstsq_with_too_few_anchors_takes_the_smallest_map(scale):
     assert torch.allclose(fitted.weight_XY.double() * scale, smallest * scale, atol=1e-5)
 
 
+@pytest.mark.parametrize(("anchors", "few"), [(4, True), (5, False)])
+def test_few_anchors_are_less_than_half_the_width(anchors, few):
+    # Products a step: anchors x width twice, or the square of the width.
+    assert alignment.few_anchors(torch.zeros(anchors, 9)) == few
+
+
 @pytest.mark.parametrize(("width", "large"), [(3600, False), (3800, True)])
 def test_a_fit_of_more_than_a_trillion_products_is_large(width, large):
     rows = np.eye(3, width).tolist()  # 20 times the cube of 3,684
