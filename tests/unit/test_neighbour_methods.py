@@ -234,6 +234,11 @@ def test_the_nearest_are_those_of_float64(method):
     assert close(found, torch.einsum("nk,nkd->nd", weights, source[index]))
 
 
+def test_scores_that_cancel_are_equal_weights():
+    scores = torch.tensor([[1.0, -1.0], [1.0, 3.0]])
+    assert means.share_weights(scores).tolist() == [[0.5, 0.5], [0.25, 0.75]]
+
+
 def test_the_error_of_codes_is_the_mean_share_of_what_is_left():
     helper = [[1.0, 0, 0], [0, 2, 0], [3, 0, 4], [0, 0, 5]]
     codes = {number: make(SOURCE, helper, missing=range(2, 2 + number)) for number in (1, 2)}
