@@ -356,14 +356,9 @@ def verdict_of(layout: Layout, out: Path) -> str:
         for name, file in zip((*new, *old), layout.corpora((*new, *old), "heldout"), strict=True)
     }
     print("comparing the model with what it was", file=sys.stderr)
-    judged = verdicts.judge(
-        source,
-        checkpoint,
-        [held[name] for name in new],
-        [held[name] for name in old],
-        out / layout.paths.run(adapted.id),
-        out / verdicts.FILE,
-    )
+    learned, others = ([held[name] for name in names] for names in (new, old))
+    training = out / layout.paths.run(adapted.id)
+    judged = verdicts.judge(source, checkpoint, learned, others, training, out / verdicts.FILE)
     before, after = (
         read_json(out / layout.paths.tokenizer(name) / "manifest.json")["vocabulary_size"]
         for name in ("source", "target")

@@ -53,11 +53,8 @@ BODY_SHARE = 0.1
 #: A way on from a start, and what alone it trains first; none: everything from the first step on.
 Way = Literal["together", "rows-first", "embeddings-first"]
 TOGETHER: Way = "together"
-ALONE: Mapping[Way, str | None] = {
-    TOGETHER: None,
-    "rows-first": "new_rows",
-    "embeddings-first": "embeddings",
-}
+ALONE: Mapping[Way, str | None]
+ALONE = {TOGETHER: None, "rows-first": "new_rows", "embeddings-first": "embeddings"}
 #: The share of the steps in which it is.
 FIRST_SHARE = 0.2
 

@@ -10,6 +10,7 @@ import math
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -157,12 +158,10 @@ def inputs(
             raise RevocabError(f"{folder}/config.json: {error}; give a model of these") from None
         return place, folder
 
-    looks: list[Callable[[], Any]] = [
-        model_found,
-        lambda: measure_texts(text, "--text"),
-        lambda: measure_texts(options.keep, "--keep"),
-    ]
-    (place, folder), texts, keep = all_of(looks, problems)
+    measures = (
+        partial(measure_texts, *each) for each in ((text, "--text"), (options.keep, "--keep"))
+    )
+    (place, folder), texts, keep = all_of([model_found, *measures], problems)
     return place, folder, texts, keep
 
 

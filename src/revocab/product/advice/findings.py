@@ -270,17 +270,12 @@ def look(
     left = tokens * (1 - fastest(candidates, options.budget or passes * tokens).saved_tokens)
     planned = options.budget or passes * left
     counted = sum(cost.tokens for cost in costs)
+    repaired = sum(cost.repaired_floor_tokens or cost.floor_tokens for cost in costs)
     facts = Facts(
-        bytes=size,
-        tokens=tokens,
+        bytes=size, tokens=tokens, options=candidates, planned=planned, served=options.served,
         over_floor=counted / sum(cost.floor_tokens for cost in costs),
-        over_repaired=counted
-        / sum(cost.repaired_floor_tokens or cost.floor_tokens for cost in costs),
-        options=candidates,
-        planned=planned,
-        passes=planned / left * choices.PASSES / passes,
-        served=options.served,
-    )
+        over_repaired=counted / repaired, passes=planned / left * choices.PASSES / passes,
+    )  # fmt: skip
     low, high, _ = interval(about(facts.best.construction))
     name = "as asked for" if options.budget else f"{choices.PASSES} passes over the text"
     trainings = ((name, planned), ("fewest published", low), ("most published", high))
@@ -317,13 +312,7 @@ def per_character(costs: Sequence[TextCost]) -> float:
 
 
 def curves_of(
-    tokenizer: Any,
-    samples: Sequence[Sample],
-    base: int,
-    most: int,
-    say: Say,
-    *,
-    brief: bool,
+    tokenizer: Any, samples: Sequence[Sample], base: int, most: int, say: Say, *, brief: bool
 ) -> list[Curve]:
     """Return the curves that can be drawn, of vocabularies that are multiples of 64.
 
@@ -341,20 +330,16 @@ def curves_of(
 
     kept = round(KEEP * base)
     say("learning new tokens: extend, optimise")
-    curves: list[Curve] = []
-    problems: list[str] = []
+    curves, problems = list[Curve](), list[str]()
     wanted: dict[Construction, list[int]]
     wanted = {"extend": sizes(base), "optimise": sizes(kept, base - kept)}
-    if brief:
-        wanted = {
-            construction: [size for size in added if size <= most] or added[:1]
-            for construction, added in wanted.items()
-        }
-    for construction, added in wanted.items():
+    for construction, every in wanted.items():
+        added = [size for size in every if size <= most or not brief] or every[:1]
         try:
-            curves.append(
-                draw_curve(construction, tokenizer, training, heldout, added, say, half=not brief)
+            curve = draw_curve(
+                construction, tokenizer, training, heldout, added, say, half=not brief
             )
+            curves.append(curve)
         except RevocabError as error:  # of a small vocabulary half is its bytes
             problems += error.problems
     if not curves:

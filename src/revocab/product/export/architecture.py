@@ -221,15 +221,12 @@ def architecture_of(folder: ModelFolder) -> tuple[Architecture, Any]:
     """
     from transformers import AutoConfig
 
-    kind = folder.config.get("model_type")
-    known = BY_MODEL_TYPE
-    place = folder.path / "config.json"
-    if kind not in known:
-        raise RevocabError(
-            f"{place}: model_type {kind!r}; only these are exported: {', '.join(sorted(known))}"
-        )
+    kind, place = folder.config.get("model_type"), folder.path / "config.json"
+    if (known := BY_MODEL_TYPE.get(str(kind))) is None:
+        listed = ", ".join(sorted(BY_MODEL_TYPE))
+        raise RevocabError(f"{place}: model_type {kind!r}; only these are exported: {listed}")
     if "quantization_config" in folder.config:
         raise RevocabError(f"{place}: quantised weights; export the model as it was before")
     settings = AutoConfig.from_pretrained(folder.path, trust_remote_code=False).get_text_config()
-    refuse(f"{place}: {problem}" for problem in known[kind].problems(settings))
-    return known[kind], settings
+    refuse(f"{place}: {problem}" for problem in known.problems(settings))
+    return known, settings

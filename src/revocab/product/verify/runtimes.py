@@ -104,11 +104,9 @@ def ask_tokenizers(request: Request) -> list[Answer]:
     if not (request.folder / "tokenizer.json").is_file():
         raise Missing(f"{request.folder} has no tokenizer.json")
     tokenizer = load(request.folder)
-    ids = [
-        tokenizer.encode(entry.text, add_special_tokens=entry.special).ids
-        for entry in request.texts
-    ]
-    decoded = [tokenizer.decode(entry.ids, skip_special_tokens=True) for entry in request.texts]
+    texts = request.texts
+    ids = [tokenizer.encode(entry.text, add_special_tokens=entry.special).ids for entry in texts]
+    decoded = [tokenizer.decode(entry.ids, skip_special_tokens=True) for entry in texts]
     return [Answer(tokenizers.__version__, ids, decoded)]
 
 
@@ -134,14 +132,9 @@ ENVIRONMENT = Environment(
 )
 
 
-def ask_installed(request: Request) -> list[Answer]:
-    return [Answer(**answer) for answer in transformers_tokens.answers(request.data)]
-
-
 def ask_version_4(request: Request) -> list[Answer]:
     # -P: the modules beside the script are not to be imported.
-    script = str(Path(transformers_tokens.__file__))
-    return ask_there(ENVIRONMENT, ["-P", script], request.data)
+    return ask_there(ENVIRONMENT, ["-P", transformers_tokens.__file__], request.data)
 
 
 SCRIPT = Path(__file__).with_name("llama.mjs")
@@ -243,6 +236,9 @@ def ask_llama_cpp(request: Request) -> list[Answer]:
 def runtimes() -> dict[str, Callable[[Request], list[Answer]]]:
     """Return what asks each runtime; it raises :class:`Missing` where that is not there."""
     from revocab.product.verify import vllm
+
+    def ask_installed(request: Request) -> list[Answer]:
+        return [Answer(**answer) for answer in transformers_tokens.answers(request.data)]
 
     return {
         LLAMA_CPP: ask_llama_cpp,

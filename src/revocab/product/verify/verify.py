@@ -130,7 +130,10 @@ def verified_model(named: str, options: VerifyOptions) -> Verified:
         results.append(Result("logits", "failed", unread))
         computes = False
     size = own.get_vocab_size()
-    requests = logit_requests(texts, size) if computes else ()
+    usable = [entry.ids[:MOST_TOKENS] for entry in texts if len(entry.ids) >= FEWEST_TOKENS]
+    usable = [ids for ids in usable if max(ids) < size] if computes else []
+    spread = usable[:: max(1, len(usable) // LOGIT_TEXTS)][:LOGIT_TEXTS]
+    requests = [(ids, [0, len(ids) // 2, len(ids) - 1]) for ids in spread]
     # Of ids that the model has not, most runtimes decode none, and end.
     within = [replace(text, ids=[number for number in text.ids if number < size]) for text in texts]
     request = Request(folder, within, options.gguf, requests)
@@ -209,13 +212,6 @@ def expected(folder: Path, tokenizer: Tokenizer, lines: Sequence[str]) -> list[E
     return entries
 
 
-def logit_requests(texts: Sequence[Expected], size: int) -> list[tuple[list[int], list[int]]]:
-    usable = [entry.ids[:MOST_TOKENS] for entry in texts if len(entry.ids) >= FEWEST_TOKENS]
-    usable = [ids for ids in usable if max(ids) < size]
-    step = max(1, len(usable) // LOGIT_TEXTS)
-    return [(ids, [0, len(ids) // 2, len(ids) - 1]) for ids in usable[::step][:LOGIT_TEXTS]]
-
-
 def reference_logits(folder: Path, requests: Sequence[tuple[list[int], list[int]]]) -> Any:
     """Return transformers' logits in float32, a row for each position."""
     import torch
@@ -224,10 +220,7 @@ def reference_logits(folder: Path, requests: Sequence[tuple[list[int], list[int]
 
     model = load_causal_lm(folder, dtype=torch.float32).eval()
     with torch.no_grad():
-        rows = [
-            model(torch.tensor([ids])).logits[0, positions].float() for ids, positions in requests
-        ]
-    return torch.cat(rows)
+        return torch.cat([model(torch.tensor([ids])).logits[0, at].float() for ids, at in requests])
 
 
 #: So many tokens and characters are shown from where a difference begins.
@@ -273,7 +266,7 @@ def compared(
     answer: Answer,
     texts: Sequence[Expected],
     logits: Any,
-    namers: tuple[Callable[[int], str | None], Callable[[int], str | None]],
+    namers: Sequence[Callable[[int], str | None]],
     shown: int,
 ) -> Result:
     """Return what came of one way; ``namers`` name the tokens of expected and received ids."""
@@ -296,7 +289,7 @@ def compared(
     other_text = [*differences(decoded, "character decoded", CHARACTERS, (repr, repr))]
     rounded = apart is None or allowed is None or apart <= allowed
     state = "equal" if rounded and not other_ids and not other_text else "different"
-    same_ids, same_text = len(texts) - len(other_ids), len(texts) - len(other_text)
+    same_ids, same_text = (len(texts) - len(others) for others in (other_ids, other_text))
     listed = [*other_ids[:shown], *other_text[:shown]]
     return Result(
         runtime, state, answer.name, len(texts), same_ids, same_text, apart, allowed, listed

@@ -39,9 +39,8 @@ def rendering(subject: Subject) -> Iterator[Finding]:
     text = own_template(subject.tokenizer)
     if not text:
         return
-    template = ChatTemplate(
-        MARKS.sub("", text), "chat template", subject.tokenizer.special_tokens_map
-    )
+    special = subject.tokenizer.special_tokens_map
+    template = ChatTemplate(MARKS.sub("", text), "chat template", special)
     try:
         with quiet():
             rendered = template.rendered(PROBE, "two questions and answers").text
@@ -119,11 +118,8 @@ def ending(subject: Subject, rendered: str) -> Iterator[Finding]:
         met = [n for n in stops if n < len(subject.tokens)]
         mended.edit(GENERATION)["eos_token_id"] = [*met, end] if met else end
 
-    facts: dict[str, Any] = {
-        "token": subject.listed([end]),
-        "stops": subject.listed(stops) or "nothing",
-    }
-    yield fault("end-not-stopped", stop_there, **facts, end=end)
+    stopped = subject.listed(stops) or "nothing"
+    yield fault("end-not-stopped", stop_there, token=subject.listed([end]), stops=stopped, end=end)
 
 
 KIND = Kind("chat", (two_templates, rendering, opening), quick=True)
