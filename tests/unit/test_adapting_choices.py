@@ -8,7 +8,6 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
-from toy_models import SOURCE_WORDS, build_model, build_tokenizer
 
 from revocab.errors import RevocabError
 from revocab.experiment import validate
@@ -28,7 +27,7 @@ from revocab.product.choices import (
     vocabulary_size,
 )
 from revocab.product.experiment_file import ExperimentFile
-from revocab.product.inputs import Source, Text, look_at, look_at_stand_in, measure
+from revocab.product.inputs import Source, Text, look_at_stand_in, measure
 
 SOURCE = Source("model", tokens=1000, context=2048, width=512, parameters=1_000_000)
 
@@ -126,6 +125,7 @@ def test_steps_are_what_the_text_or_the_time_allows():
     given = choose(SOURCE, texts, [], tokens=40_960)
     assert (given.rows, given.steps) == (1, 80)
     assert given.embedding_rate == pytest.approx(8e-4)
+    assert replace(SOURCE, context=64).row == 64
 
 
 def test_the_file_is_a_valid_experiment_that_says_why(tmp_path):
@@ -141,17 +141,5 @@ def test_the_file_is_a_valid_experiment_that_says_why(tmp_path):
     assert experiment.expanded["adapted-extended-by-128-tokens"].steps[-1] == choices.steps
     # What is marked out can be put in.
     more = validate(yaml.safe_load(written.replace("# more:", "more:").replace("# unch", "unch")))
-    assert more.expanded["adapted-more"].start == (
-        "adapted-extended-by-128-tokens",
-        choices.steps,
-    )
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("toy")
-    return build_model(build_tokenizer(SOURCE_WORDS, 30, folder / "tokenizer"), folder / "model")
-
-
-def test_a_row_fills_a_short_context(model):
-    assert look_at(str(model)).row == 64
+    start = ("adapted-extended-by-128-tokens", choices.steps)
+    assert more.expanded["adapted-more"].start == start

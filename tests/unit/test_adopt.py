@@ -34,7 +34,7 @@ TALK = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "
 def chat_tokenizer(base):
     """Return a tokenizer with two special chat tokens and one plain added token."""
     chat = load_tokenizer(base)
-    special = [AddedToken(one, special=True, normalized=False) for one in CHAT_TOKENS[:2]]
+    special = [AddedToken(token, special=True, normalized=False) for token in CHAT_TOKENS[:2]]
     chat.add_tokens(special, special_tokens=True)
     chat.add_tokens([AddedToken("<tool>", special=False, lstrip=True)])
     chat.eos_token = "<|im_end|>"
@@ -62,7 +62,7 @@ def test_base_ids_stay_and_chat_tokens_follow(bases, tmp_path, family):
     assert set(added[:-3]) <= chat.get_added_vocab().keys()
     assert manifest["ids_kept"] and manifest["added"] == len(added)
     assert manifest["special_ids"]["eos"] == ids["<|im_end|>"]
-    listed = [one["token"] for one in read_json(tmp_path / "out" / "changes.json")["added"]]
+    listed = [entry["token"] for entry in read_json(tmp_path / "out" / "changes.json")["added"]]
     assert listed == added
     for text in (*ENGLISH[:5], *ITALIAN[:5], *GREEK[:3]):
         assert made(text)["input_ids"] == base(text)["input_ids"]
@@ -82,7 +82,7 @@ def test_a_conversation_is_written_with_the_chat_tokens(bases, tmp_path, family)
 
 def test_a_chat_token_that_the_base_spells_as_a_plain_token_keeps_its_id(bases, tmp_path):
     base = load_tokenizer(bases["byte_level"])
-    plain = next(one for one in base.get_vocab() if one.isalpha() and len(one) > 2)
+    plain = next(token for token in base.get_vocab() if token.isalpha() and len(token) > 2)
     chat = chat_tokenizer(bases["byte_level"])
     chat.add_tokens([AddedToken(plain, special=True)], special_tokens=True)
     made, manifest = adopted(bases["byte_level"], chat, tmp_path / "out")
@@ -94,9 +94,8 @@ def test_padding_comes_from_the_chat_tokenizer_where_it_has_some(bases, tmp_path
     chat = chat_tokenizer(bases["byte_level"])
     chat.pad_token = "<tool>"
     made, manifest = adopted(bases["unigram"], chat, tmp_path / "out")
-    assert (
-        made.pad_token == "<tool>" and made.bos_token == load_tokenizer(bases["unigram"]).bos_token
-    )
+    bos = load_tokenizer(bases["unigram"]).bos_token
+    assert (made.pad_token, made.bos_token) == ("<tool>", bos)
     assert manifest["special_ids"]["pad"] == made.convert_tokens_to_ids("<tool>")
 
 
@@ -128,7 +127,7 @@ def test_an_adopted_vocabulary_takes_over_an_adopted_chat(bases, tmp_path):
     chat, _ = spoken(bases["byte_fallback"], tmp_path / "chat")
     made, _ = adopted(bases["unigram"], chat, tmp_path / "out")
     assert made.eos_token == "<|im_end|>" and made.chat_template == chat.chat_template
-    written = [one.apply_chat_template(TALK, tokenize=False) for one in (made, chat)]
+    written = [each.apply_chat_template(TALK, tokenize=False) for each in (made, chat)]
     assert written[0] == written[1]
 
 
@@ -156,16 +155,11 @@ def test_a_template_and_tokens_that_do_not_belong_together(bases, tmp_path, temp
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        ({}, "exactly one of chat, template"),
-        ({"chat": "a", "template": "chatml"}, "exactly one of chat, template"),
-        ({"chat": "a", "tokens": ["<x>"]}, "tokens belong to template"),
-    ],
+    "options", [{}, {"chat": "a", "template": "chatml"}, {"chat": "a", "tokens": ["<x>"]}]
 )
-def test_one_origin_of_the_chat(given, told):
-    with pytest.raises(RevocabError, match=told):
-        checked(constructions()["adopt"].entry, {"base": "base", **given})
+def test_one_origin_of_the_chat(options):
+    with pytest.raises(RevocabError, match="template"):
+        checked(constructions()["adopt"].entry, {"base": "base", **options})
 
 
 def test_a_tokenizer_without_conversations_is_refused(bases, tmp_path):

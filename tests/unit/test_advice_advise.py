@@ -40,13 +40,7 @@ def folder(tmp_path_factory) -> Path:
 
 
 def words_of(folder: Path, *more: str) -> list[str]:
-    return [
-        str(folder / "toy"),
-        f"fi={folder / 'new.txt'}",
-        "--keep",
-        f"mt={folder / 'old.txt'}",
-        *more,
-    ]
+    return [f"{folder}/toy", f"fi={folder}/new.txt", "--keep", f"mt={folder}/old.txt", *more]
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +69,7 @@ def test_numbers_have_the_formulas_that_made_them(written):
     numbers = data["numbers"]
     assert numbers["memory, today: weights"] > 0
     (extend,) = (curve for curve in data["curves"] if curve["construction"] == "extend")
-    used = next(one for one in data["options"] if one["construction"] == "extend")
+    used = next(each for each in data["options"] if each["construction"] == "extend")
     point = next(point for point in extend["points"] if point["added"] == used["added"])
     assert used["saved_tokens"] == pytest.approx(1 - point["tokens"] / extend["source_tokens"])
 
