@@ -19,6 +19,7 @@ from revocab.product.choices import (
     MEASURED_SHARE,
     MEASURINGS,
     READING,
+    ExperimentFile,
     affordable_heldout,
     bytes_by_language,
     choose,
@@ -26,7 +27,6 @@ from revocab.product.choices import (
     shares,
     vocabulary_size,
 )
-from revocab.product.experiment_file import ExperimentFile
 from revocab.product.inputs import Source, Text, look_at_stand_in, measure
 
 SOURCE = Source("model", tokens=1000, context=2048, width=512, parameters=1_000_000)

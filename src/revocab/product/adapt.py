@@ -28,13 +28,15 @@ from revocab.io import read_json, write_text
 from revocab.limits import Count, Positive, Size, Tokens
 from revocab.models.hub_or_folder import model_field
 from revocab.product.choices import (
+    FOLDER,
     STAND_IN_BYTES_PER_TOKEN,
+    TABLE,
     TOGETHER,
+    ExperimentFile,
     Way,
     choose,
     vocabulary_size,
 )
-from revocab.product.experiment_file import FOLDER, TABLE, ExperimentFile
 from revocab.product.inputs import (
     STAND_IN_TOKENS,
     Source,

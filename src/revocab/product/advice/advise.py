@@ -29,10 +29,8 @@ from revocab.languages import language_label
 from revocab.limits import TEXT_BYTES, TEXT_TOKENS, BatchSize, Positions, Share, at_most
 from revocab.models.hub_or_folder import model_field
 from revocab.output import OutputFolder
-from revocab.product.advice.findings import FOLDER, KINDS, Findings, look
-from revocab.product.advice.recommendation import about, interval
-from revocab.product.choices import choose
-from revocab.product.experiment_file import CHECK, ExperimentFile
+from revocab.product.advice.findings import FOLDER, KINDS, Findings, about, interval, look
+from revocab.product.choices import CHECK, ExperimentFile, choose
 from revocab.product.inputs import Text, describe, find, measure_texts, overlaps
 from revocab.progress import spoken
 from revocab.report.annotations import Axes
