@@ -189,9 +189,7 @@ def loss_difference(
 
 
 def documents_of(text: Text, limit: int) -> list[str]:
-    """Return documents until so many bytes are reached, the last one whole; raise
-    :class:`RevocabError` where they are too short.
-    """
+    """Return documents until so many bytes are reached, the last whole; refuse too short ones."""
     documents: list[str] = []
     size = 0
     for document in text.documents_of():
@@ -212,10 +210,8 @@ def documents_of(text: Text, limit: int) -> list[str]:
 def parts_of(
     documents: Sequence[Any], sizes: Sequence[int], fewest: int = FEWEST_PARTS
 ) -> list[list[Any]]:
-    """Return consecutive documents, together by parts of :data:`PART_BYTES` and more.
-
-    Of a short text parts are smaller, so that there are about ``fewest`` if it has as many
-    documents.
+    """Return consecutive documents, together by parts of :data:`PART_BYTES` and more; of a short
+    text by smaller ones, so that there are about ``fewest``.
     """
     least = min(PART_BYTES, sum(sizes) // fewest)
     parts: list[list[Any]] = []

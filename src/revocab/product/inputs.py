@@ -270,9 +270,7 @@ def has_amx() -> bool:
 
 
 def training_speed(source: Source, precision: str, cores: int | None) -> float:
-    """Return the training tokens per second of this machine, from a step of two layers timed here;
-    the optimizer takes about a fifth of the time.
-    """
+    """Return the training tokens per second of this machine, from a step that is timed here."""
     import torch
 
     threads = torch.get_num_threads()

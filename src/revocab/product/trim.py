@@ -71,8 +71,8 @@ def trim(
     """
     from revocab.report.template import environment
 
-    values = trimmed(model, text, options)
-    return environment(Path(__file__).parent).get_template("trimmed.txt.j2").render(values)
+    template = environment(Path(__file__).parent).get_template("trimmed.txt.j2")
+    return template.render(trimmed(model, text, options))
 
 
 def trimmed(model: str, text: dict[str, Path], options: TrimOptions) -> dict[str, Any]:
@@ -173,9 +173,7 @@ def write(
 def savings(
     model: TrimmableModel, choice: Trim, languages: Sequence[str]
 ) -> Iterator[tuple[str, int, float, float, list[float]]]:
-    """Yield what the choice and some others keep: tokens, bytes of rows and of the model, and the
-    share of each text.
-    """
+    """Yield what choices keep: tokens, bytes of rows and of the model, the share of each text."""
     from revocab.vocabulary.building.constructions.trim import most_that_may_go
 
     size = len(choice.vocabulary)

@@ -209,9 +209,7 @@ def page(
 
 
 def data_of(findings: Findings) -> dict[str, Any]:
-    """Return every number of the page: seconds for a million characters, bytes, hours, and
-    characters among them.
-    """
+    """Return the page's numbers: seconds for a million characters, bytes, hours, characters."""
     facts = findings.facts
     numbers: dict[str, float] = {}
     options = [asdict(option) for option in facts.options]

@@ -437,10 +437,7 @@ def per_character(costs: Sequence[TextCost]) -> float:
 def curves_of(
     tokenizer: Any, samples: Sequence[Sample], base: int, most: int, say: Say, *, brief: bool
 ) -> list[Curve]:
-    """Return the curves that can be drawn, of vocabularies that are multiples of 64.
-
-    What the text can teach is among their sizes. Raises :class:`RevocabError` where there is none.
-    """
+    """Return the curves that can be drawn; raise :class:`RevocabError` where there is none."""
     training = [document for sample in samples for document in sample.training]
     heldout = [document for sample in samples for document in sample.heldout]
 

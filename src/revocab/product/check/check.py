@@ -56,9 +56,7 @@ def check(model: str = model_field("model to look at"), *, options: CheckOptions
 
 
 def examine(model: str, options: CheckOptions) -> tuple[list[Finding], str]:
-    """Look at a model, and write what the options name; return what is wrong with it, or left of
-    that in a mended copy, and what the terminal shows.
-    """
+    """Return what is wrong, or left in a mended copy, and what the terminal shows."""
     folder = local(Path(model), "model")
     to_screen = options.findings == Path("-")
     if options.findings is not None and not to_screen:
@@ -90,11 +88,7 @@ def examine(model: str, options: CheckOptions) -> tuple[list[Finding], str]:
 
 
 def write_mended(subject: Subject, findings: Iterable[Finding], output: OutputFolder) -> list[str]:
-    """Write the copy; return the names of folders that are not in it.
-
-    The copy appears whole or not at all. Raises :class:`RevocabError` for files that are links out
-    of the folder.
-    """
+    """Write the copy, whole or not at all; return the names of folders that are not in it."""
     mended = Mended(subject)
     for finding in findings:
         if finding.fix is not None:

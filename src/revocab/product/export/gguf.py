@@ -6,7 +6,6 @@ import errno
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -164,8 +163,12 @@ def write(model: ModelFolder, options: ExportOptions, out: Path, say: Say) -> li
         "revocab.tokens_differ_on": measured.counts(),
         "revocab.tokens_differ_for": list(measured.notes),
     }
-    with room(out / FILE):
+    try:
         save(out / FILE, architecture.name, keys, tensors, say)
+    except OSError as error:  # NumPy tells neither the file nor that the disk is full
+        if error.errno is not None:
+            raise
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(out / FILE)) from error
     stops = [f'PARAMETER stop "{vocabulary.tokens[end]}"\n' for end in ends]
     write_text(out / "Modelfile", "".join([f"FROM ./{FILE}\n", *stops]))
     return [*measured.report(), f"run   llama-cli -m {FILE}, or: ollama create NAME -f Modelfile"]
@@ -233,14 +236,3 @@ def save(
                 before = done
     finally:
         writer.close()
-
-
-@contextmanager
-def room(file: Path) -> Iterator[None]:
-    """Say where a disk is full: NumPy tells neither the file nor the reason."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno is not None:
-            raise
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(file)) from error

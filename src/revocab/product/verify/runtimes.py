@@ -111,10 +111,7 @@ def ask_tokenizers(request: Request) -> list[Answer]:
 
 
 def load(folder: Path) -> Tokenizer:
-    """Return a folder's tokenizer without truncation and padding.
-
-    Raises :class:`RevocabError` for a file that the library does not read.
-    """
+    """Return a folder's tokenizer, without truncation and padding."""
     from tokenizers import Tokenizer
 
     check_tokenizer_file(folder)

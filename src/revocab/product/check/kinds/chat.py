@@ -68,10 +68,8 @@ def spelling(subject: Subject, rendered: str) -> Iterator[Finding]:
 
 
 def opening(subject: Subject) -> Iterator[Finding]:
-    """Yield a template that does not open the answer where ``add_generation_prompt`` asks for it.
-
-    Nothing is missing where an answer follows the question with no more than spaces between, as in
-    Mistral's ``[/INST]``.
+    """Yield a template that does not open the answer where ``add_generation_prompt`` asks for it,
+    unless no more than spaces lie between question and answer, as in Mistral's ``[/INST]``.
     """
     if not own_template(subject.tokenizer):
         return

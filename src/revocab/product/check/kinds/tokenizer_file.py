@@ -114,10 +114,7 @@ def differs(file: str, what: str) -> Finding:
 
 
 def vocabulary_of(subject: Subject) -> tuple[dict[str, int], dict[str, Any]]:
-    """Return what ``tokenizer.json`` has: all tokens with their ids, and its model.
-
-    Raises :class:`RevocabError` for what is no such file.
-    """
+    """Return all tokens of ``tokenizer.json`` with their ids, and its model."""
     content = subject.settings(TOKENIZER)
     try:
         model, added = content["model"], content.get("added_tokens") or ()
