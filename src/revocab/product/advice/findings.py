@@ -217,20 +217,15 @@ def measure_text(
     if not any(words.counts):
         raise RevocabError(f"{language}: no words in the text; give text with words")
     return TextCost(
-        name=language,
-        documents=len(documents),
-        characters=sum(map(len, documents)),
+        language, len(documents), sum(map(len, documents)),
         bytes=sum(len(text.encode()) for text in documents),
-        words=sum(words.counts),
-        splitter=splitter,
-        tokens=int(counted.tokens.sum()),
-        byte_fallback_tokens=int(counted.bytes_.sum()),
+        words=sum(words.counts), splitter=splitter,
+        tokens=int(counted.tokens.sum()), byte_fallback_tokens=int(counted.bytes_.sum()),
         unknown=int(counted.unknown.sum() + counted.lost.sum()),
         words_cut=share_split(tokenizer, words.frequencies),
-        floor_tokens=floor.tokens,
-        repaired_floor_tokens=floor.repaired_tokens,
+        floor_tokens=floor.tokens, repaired_floor_tokens=floor.repaired_tokens,
         has_splitter=floor.has_splitter,
-    )
+    )  # fmt: skip
 
 
 FOLDER = Path(__file__).parent

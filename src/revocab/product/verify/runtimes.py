@@ -182,9 +182,9 @@ def ask_llama(
     *,
     texts: Sequence[str] = (),
     special: bool = True,
-    decode: Sequence[Sequence[int]] = (),
-    logits: Sequence[tuple[Sequence[int], Sequence[int]]] = (),
-    greedy: Sequence[tuple[Sequence[int], int]] = (),
+    decode: Sequence[list[int]] = (),
+    logits: Sequence[tuple[list[int], list[int]]] = (),
+    greedy: Sequence[tuple[list[int], int]] = (),
 ) -> LlamaAnswer:
     """Ask llama.cpp, on one thread of the CPU with keys and values in float32.
 
@@ -196,13 +196,10 @@ def ask_llama(
     """
     folder = llama_folder()
     request = {
-        "gguf": str(Path(gguf).absolute()),
-        "special": special,
-        "texts": list(texts),
-        "decode": [list(ids) for ids in decode],
-        "logits": [{"ids": list(ids), "positions": list(at)} for ids, at in logits],
-        "greedy": [{"ids": list(ids), "count": count} for ids, count in greedy],
-    }
+        "gguf": str(Path(gguf).absolute()), "special": special, "texts": texts, "decode": decode,
+        "logits": [{"ids": ids, "positions": at} for ids, at in logits],
+        "greedy": [{"ids": ids, "count": count} for ids, count in greedy],
+    }  # fmt: skip
     done = subprocess.run(
         ["node", SCRIPT, folder.absolute()],
         input=json.dumps(request), capture_output=True, text=True, check=False,

@@ -182,18 +182,17 @@ def check_files(options: VerifyOptions) -> None:
         for name in options.runtime
         if name not in runtimes()
     ]
-    if options.gguf is not None and options.runtime and LLAMA_CPP not in options.runtime:
-        problems.append(f"--gguf: only {LLAMA_CPP} reads it; add it to --runtime")
-    files = [("--text", path) for path in options.text] + [("--gguf", options.gguf)]
+    files = [("--text", path) for path in options.text]
+    if options.gguf is not None:
+        files.append(("--gguf", options.gguf))
+        if options.runtime and LLAMA_CPP not in options.runtime:
+            problems.append(f"--gguf: only {LLAMA_CPP} reads it; add it to --runtime")
     problems += [
-        f"{flag}: {path} is not a file; give one"
-        for flag, path in files
-        if path is not None and not path.is_file()
+        f"{flag}: {file} is not a file; give one" for flag, file in files if not file.is_file()
     ]
     refuse(problems)
-    for _, path in files:
-        if path is not None:
-            check_file(path)
+    for _, file in files:
+        check_file(file)
 
 
 def expected(folder: Path, tokenizer: Tokenizer, lines: Sequence[str]) -> list[Expected]:
