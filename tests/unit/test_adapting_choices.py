@@ -37,7 +37,7 @@ def text(language: str, size: int) -> Text:
 
 
 @pytest.mark.parametrize(
-    ("asked", "base", "size", "trained", "tokens"),
+    ("stated", "base", "size", "trained", "tokens"),
     [
         (None, 1000, 100_000, None, 1152),  # 200 new: 1,200, and 1,152 is 18 x 64
         (None, 1000, 10_000_000, None, 1984),  # 20,000 new would be more than the base has
@@ -52,12 +52,12 @@ def text(language: str, size: int) -> Text:
         (56_768, 49_152, 3_830_006, 76_159, "at most 56767"),
     ],
 )
-def test_a_vocabulary_is_as_large_as_text_and_training_carry(asked, base, size, trained, tokens):
+def test_a_vocabulary_is_as_large_as_text_and_training_carry(stated, base, size, trained, tokens):
     if isinstance(tokens, int):
-        assert vocabulary_size(asked, base, size, trained) == tokens
+        assert vocabulary_size(stated, base, size, trained) == tokens
         return
     with pytest.raises(RevocabError, match=tokens):
-        vocabulary_size(asked, base, size, trained)
+        vocabulary_size(stated, base, size, trained)
 
 
 @pytest.mark.parametrize("gain", [1.0, 2.0])
@@ -120,11 +120,11 @@ def test_steps_are_what_the_text_or_the_time_allows():
     assert slow.steps == int(530 * 0.75 * 300) // (slow.rows * 512)
     assert 9 < slow.minutes <= 10
     # Of a mixture three quarters are the text, so that four passes are more tokens.
-    kept = choose(SOURCE, texts, [text("en", 1000)])
-    assert kept.steps == int(4_000_000 / 0.75) // 4096
-    given = choose(SOURCE, texts, [], tokens=40_960)
-    assert (given.rows, given.steps) == (1, 80)
-    assert given.embedding_rate == pytest.approx(8e-4)
+    mixed = choose(SOURCE, texts, [text("en", 1000)])
+    assert mixed.steps == int(4_000_000 / 0.75) // 4096
+    short = choose(SOURCE, texts, [], tokens=40_960)
+    assert (short.rows, short.steps) == (1, 80)
+    assert short.embedding_rate == pytest.approx(8e-4)
     assert replace(SOURCE, context=64).row == 64
 
 

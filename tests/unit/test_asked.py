@@ -91,8 +91,8 @@ def test_a_group_that_nothing_shows_is_trained_and_not_scored(values):
 
 
 def test_tokenizers_alone(values):
-    kept = ("experiment", "title", "world", "corpora", "tokenizers", "fertility")
-    layout = planned({key: values[key] for key in kept}, "intersections: [[source, target]]")
+    sections = ("experiment", "title", "world", "corpora", "tokenizers", "fertility")
+    layout = planned({key: values[key] for key in sections}, "intersections: [[source, target]]")
     assert layout.runs == {} and layout.intersections == [("source", "target")]
     assert scored(layout) == set()
     assert "results/small/fertility/manifest.json" in layout.described
@@ -111,8 +111,8 @@ def test_null_is_a_default_or_takes_away(values):
 
 
 def test_null_says_not_trained_in_a_recipe_alone():
-    given = {"runs": {"g": {"recipe": None, "target": None, "methods": {"m": {"recipe": None}}}}}
-    assert without_nulls(given) == {
+    entries = {"runs": {"g": {"recipe": None, "target": None, "methods": {"m": {"recipe": None}}}}}
+    assert without_nulls(entries) == {
         "runs": {"g": {"recipe": None, "methods": {"m": {"recipe": None}}}}
     }
 

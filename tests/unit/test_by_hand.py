@@ -59,8 +59,8 @@ def test_prepare_ends_with_two_lines_by_hand_and_with_none_in_a_job(tmp_path, ca
         ["prepare", "--files", str(tmp_path / "a.txt"), "--corpus", "a", "--language", "it",
          "--out", str(out)]
     )  # fmt: skip
-    made, following = capsys.readouterr().out.splitlines()
-    assert made == (
+    line, following = capsys.readouterr().out.splitlines()
+    assert line == (
         f"{out}: 2 documents (8 bytes) to train on, 0 documents (0 bytes) held out;"
         " left out: 0 empty, 1 duplicate"
     )

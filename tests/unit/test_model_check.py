@@ -157,5 +157,5 @@ def test_a_model_whose_head_has_another_name_is_adapted(tmp_path):
     copied = slice(2, len(load_tokenizer(source)))  # after the special tokens
     with torch.no_grad():
         ids = torch.arange(2, 42)[None]
-        expected, received = (load(one)(ids).logits[..., copied] for one in (source, out))
+        expected, received = (load(model)(ids).logits[..., copied] for model in (source, out))
     assert torch.equal(received, expected)
