@@ -28,18 +28,10 @@ def adapted(repository, tmp_path):
 FETCHED = {"mistral": {"tokenizer": "source", "hub": "organisation/model"}}
 
 
-def test_the_demo_adapts_to_italian(adapted):
-    assert adapted() == "it"
-
-
 @pytest.mark.parametrize("order", [("world-it", "world-en"), ("world-en", "world-it")])
-def test_of_equal_shares_it_is_the_one_that_the_source_model_saw_less_of(adapted, order):
-    assert adapted(mixtures={"adaptation": dict.fromkeys(order, 0.5)}) == "it"
-
-
-@pytest.mark.parametrize("order", [("world-it", "world-en"), ("world-en", "world-it")])
-def test_of_equal_shares_it_is_named_first_where_the_source_model_is_fetched(adapted, order):
+def test_of_equal_shares_it_is_what_the_source_model_saw_less_of_else_the_first(adapted, order):
     mixtures = {"adaptation": dict.fromkeys(order, 0.5)}
+    assert adapted(mixtures=mixtures) == adapted() == "it"
     assert adapted(mixtures=mixtures, models=FETCHED) == order[0].removeprefix("world-")
 
 

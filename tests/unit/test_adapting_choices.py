@@ -8,7 +8,6 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
-from toy_models import SOURCE_WORDS, build_model, build_tokenizer
 
 from revocab.errors import RevocabError
 from revocab.experiment import validate
@@ -20,6 +19,7 @@ from revocab.product.choices import (
     MEASURED_SHARE,
     MEASURINGS,
     READING,
+    ExperimentFile,
     affordable_heldout,
     bytes_by_language,
     choose,
@@ -27,8 +27,7 @@ from revocab.product.choices import (
     shares,
     vocabulary_size,
 )
-from revocab.product.experiment_file import ExperimentFile
-from revocab.product.inputs import Source, Text, look_at, look_at_stand_in, measure
+from revocab.product.inputs import Source, Text, look_at_stand_in, measure
 
 SOURCE = Source("model", tokens=1000, context=2048, width=512, parameters=1_000_000)
 
@@ -38,7 +37,7 @@ def text(language: str, size: int) -> Text:
 
 
 @pytest.mark.parametrize(
-    ("asked", "base", "size", "trained", "tokens"),
+    ("stated", "base", "size", "trained", "tokens"),
     [
         (None, 1000, 100_000, None, 1152),  # 200 new: 1,200, and 1,152 is 18 x 64
         (None, 1000, 10_000_000, None, 1984),  # 20,000 new would be more than the base has
@@ -53,12 +52,12 @@ def text(language: str, size: int) -> Text:
         (56_768, 49_152, 3_830_006, 76_159, "at most 56767"),
     ],
 )
-def test_a_vocabulary_is_as_large_as_text_and_training_carry(asked, base, size, trained, tokens):
+def test_a_vocabulary_is_as_large_as_text_and_training_carry(stated, base, size, trained, tokens):
     if isinstance(tokens, int):
-        assert vocabulary_size(asked, base, size, trained) == tokens
+        assert vocabulary_size(stated, base, size, trained) == tokens
         return
     with pytest.raises(RevocabError, match=tokens):
-        vocabulary_size(asked, base, size, trained)
+        vocabulary_size(stated, base, size, trained)
 
 
 @pytest.mark.parametrize("gain", [1.0, 2.0])
@@ -121,11 +120,12 @@ def test_steps_are_what_the_text_or_the_time_allows():
     assert slow.steps == int(530 * 0.75 * 300) // (slow.rows * 512)
     assert 9 < slow.minutes <= 10
     # Of a mixture three quarters are the text, so that four passes are more tokens.
-    kept = choose(SOURCE, texts, [text("en", 1000)])
-    assert kept.steps == int(4_000_000 / 0.75) // 4096
-    given = choose(SOURCE, texts, [], tokens=40_960)
-    assert (given.rows, given.steps) == (1, 80)
-    assert given.embedding_rate == pytest.approx(8e-4)
+    mixed = choose(SOURCE, texts, [text("en", 1000)])
+    assert mixed.steps == int(4_000_000 / 0.75) // 4096
+    short = choose(SOURCE, texts, [], tokens=40_960)
+    assert (short.rows, short.steps) == (1, 80)
+    assert short.embedding_rate == pytest.approx(8e-4)
+    assert replace(SOURCE, context=64).row == 64
 
 
 def test_the_file_is_a_valid_experiment_that_says_why(tmp_path):
@@ -141,17 +141,5 @@ def test_the_file_is_a_valid_experiment_that_says_why(tmp_path):
     assert experiment.expanded["adapted-extended-by-128-tokens"].steps[-1] == choices.steps
     # What is marked out can be put in.
     more = validate(yaml.safe_load(written.replace("# more:", "more:").replace("# unch", "unch")))
-    assert more.expanded["adapted-more"].start == (
-        "adapted-extended-by-128-tokens",
-        choices.steps,
-    )
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("toy")
-    return build_model(build_tokenizer(SOURCE_WORDS, 30, folder / "tokenizer"), folder / "model")
-
-
-def test_a_row_fills_a_short_context(model):
-    assert look_at(str(model)).row == 64
+    start = ("adapted-extended-by-128-tokens", choices.steps)
+    assert more.expanded["adapted-more"].start == start

@@ -34,7 +34,7 @@ TALK = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "
 def chat_tokenizer(base):
     """Return a tokenizer with two special chat tokens and one plain added token."""
     chat = load_tokenizer(base)
-    special = [AddedToken(one, special=True, normalized=False) for one in CHAT_TOKENS[:2]]
+    special = [AddedToken(token, special=True, normalized=False) for token in CHAT_TOKENS[:2]]
     chat.add_tokens(special, special_tokens=True)
     chat.add_tokens([AddedToken("<tool>", special=False, lstrip=True)])
     chat.eos_token = "<|im_end|>"
@@ -53,8 +53,8 @@ def adopted(base, chat, out):
 def test_base_ids_stay_and_chat_tokens_follow(bases, tmp_path, family):
     other = "byte_level" if family == "byte_fallback" else "byte_fallback"
     base, chat = load_tokenizer(bases[family]), chat_tokenizer(bases[other])
-    made, manifest = adopted(bases[family], chat, tmp_path / "out")
-    ids = made.get_vocab()
+    built, manifest = adopted(bases[family], chat, tmp_path / "out")
+    ids = built.get_vocab()
     assert base.get_vocab().items() <= ids.items()
     added = sorted(ids.keys() - base.get_vocab().keys(), key=ids.__getitem__)
     assert added[-3:] == CHAT_TOKENS
@@ -62,42 +62,41 @@ def test_base_ids_stay_and_chat_tokens_follow(bases, tmp_path, family):
     assert set(added[:-3]) <= chat.get_added_vocab().keys()
     assert manifest["ids_kept"] and manifest["added"] == len(added)
     assert manifest["special_ids"]["eos"] == ids["<|im_end|>"]
-    listed = [one["token"] for one in read_json(tmp_path / "out" / "changes.json")["added"]]
+    listed = [entry["token"] for entry in read_json(tmp_path / "out" / "changes.json")["added"]]
     assert listed == added
     for text in (*ENGLISH[:5], *ITALIAN[:5], *GREEK[:3]):
-        assert made(text)["input_ids"] == base(text)["input_ids"]
+        assert built(text)["input_ids"] == base(text)["input_ids"]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_conversation_is_written_with_the_chat_tokens(bases, tmp_path, family):
-    made, _ = adopted(bases[family], chat_tokenizer(bases["byte_level"]), tmp_path / "out")
-    text = made.apply_chat_template(TALK, tokenize=False)
-    ids = made(text, add_special_tokens=False)["input_ids"]
-    start, end = made.convert_tokens_to_ids(["<|im_start|>", "<|im_end|>"])
+    built, _ = adopted(bases[family], chat_tokenizer(bases["byte_level"]), tmp_path / "out")
+    text = built.apply_chat_template(TALK, tokenize=False)
+    ids = built(text, add_special_tokens=False)["input_ids"]
+    start, end = built.convert_tokens_to_ids(["<|im_start|>", "<|im_end|>"])
     assert (ids.count(start), ids.count(end)) == (2, 2)
-    assert ids[:1] == [made.bos_token_id] and made.bos_token_id not in ids[1:]
-    plain = made.decode(made("<tool> Hello<|im_end|>")["input_ids"], skip_special_tokens=True)
+    assert ids[:1] == [built.bos_token_id] and built.bos_token_id not in ids[1:]
+    plain = built.decode(built("<tool> Hello<|im_end|>")["input_ids"], skip_special_tokens=True)
     assert "<tool>" in plain and "im_end" not in plain  # special as there, or plain as there
 
 
 def test_a_chat_token_that_the_base_spells_as_a_plain_token_keeps_its_id(bases, tmp_path):
     base = load_tokenizer(bases["byte_level"])
-    plain = next(one for one in base.get_vocab() if one.isalpha() and len(one) > 2)
+    plain = next(token for token in base.get_vocab() if token.isalpha() and len(token) > 2)
     chat = chat_tokenizer(bases["byte_level"])
     chat.add_tokens([AddedToken(plain, special=True)], special_tokens=True)
-    made, manifest = adopted(bases["byte_level"], chat, tmp_path / "out")
-    assert made.get_vocab()[plain] == base.get_vocab()[plain]
-    assert plain in made.get_added_vocab() and len(made) == len(base) + manifest["added"]
+    built, manifest = adopted(bases["byte_level"], chat, tmp_path / "out")
+    assert built.get_vocab()[plain] == base.get_vocab()[plain]
+    assert plain in built.get_added_vocab() and len(built) == len(base) + manifest["added"]
 
 
 def test_padding_comes_from_the_chat_tokenizer_where_it_has_some(bases, tmp_path):
     chat = chat_tokenizer(bases["byte_level"])
     chat.pad_token = "<tool>"
-    made, manifest = adopted(bases["unigram"], chat, tmp_path / "out")
-    assert (
-        made.pad_token == "<tool>" and made.bos_token == load_tokenizer(bases["unigram"]).bos_token
-    )
-    assert manifest["special_ids"]["pad"] == made.convert_tokens_to_ids("<tool>")
+    built, manifest = adopted(bases["unigram"], chat, tmp_path / "out")
+    bos = load_tokenizer(bases["unigram"]).bos_token
+    assert (built.pad_token, built.bos_token) == ("<tool>", bos)
+    assert manifest["special_ids"]["pad"] == built.convert_tokens_to_ids("<tool>")
 
 
 def spoken(base, out, template="chatml", tokens=("<|im_start|>", "<|im_end|>")):
@@ -111,36 +110,36 @@ def spoken(base, out, template="chatml", tokens=("<|im_start|>", "<|im_end|>")):
 def test_a_template_brings_its_tokens_and_its_end(bases, tmp_path, family):
     """As an instruct model's tokenizer is made of its base's: ids stay, the end is the chat's."""
     base = load_tokenizer(bases[family])
-    made, manifest = spoken(bases[family], tmp_path / "out")
+    built, manifest = spoken(bases[family], tmp_path / "out")
     start, end = len(base), len(base) + 1
-    assert made.get_vocab() == {**base.get_vocab(), "<|im_start|>": start, "<|im_end|>": end}
-    assert (made.eos_token_id, made.bos_token_id) == (end, base.bos_token_id)
+    assert built.get_vocab() == {**base.get_vocab(), "<|im_start|>": start, "<|im_end|>": end}
+    assert (built.eos_token_id, built.bos_token_id) == (end, base.bos_token_id)
     assert manifest["options"]["tokens"] == ["<|im_start|>", "<|im_end|>"]
     assert str(tmp_path) not in str(manifest["options"])
-    ids = made.apply_chat_template(TALK, tokenize=True, return_dict=False)
+    ids = built.apply_chat_template(TALK, tokenize=True, return_dict=False)
     assert (ids.count(start), ids.count(end)) == (2, 2)
     for text in (*ENGLISH[:5], *ITALIAN[:5]):
-        assert made(text)["input_ids"] == base(text)["input_ids"]
+        assert built(text)["input_ids"] == base(text)["input_ids"]
 
 
 def test_an_adopted_vocabulary_takes_over_an_adopted_chat(bases, tmp_path):
     """The way of LEP: base, its instruct version, a new vocabulary with that one's chat."""
     chat, _ = spoken(bases["byte_fallback"], tmp_path / "chat")
-    made, _ = adopted(bases["unigram"], chat, tmp_path / "out")
-    assert made.eos_token == "<|im_end|>" and made.chat_template == chat.chat_template
-    written = [one.apply_chat_template(TALK, tokenize=False) for one in (made, chat)]
+    built, _ = adopted(bases["unigram"], chat, tmp_path / "out")
+    assert built.eos_token == "<|im_end|>" and built.chat_template == chat.chat_template
+    written = [each.apply_chat_template(TALK, tokenize=False) for each in (built, chat)]
     assert written[0] == written[1]
 
 
 def test_a_template_without_tokens_of_its_own_ends_as_the_base(bases, tmp_path):
     base = load_tokenizer(bases["byte_fallback"])
-    made, manifest = spoken(bases["byte_fallback"], tmp_path / "out", "plain", ())
-    assert made.get_vocab() == base.get_vocab() and manifest["added"] == 0
-    assert made.eos_token == base.eos_token and made.chat_template
+    built, manifest = spoken(bases["byte_fallback"], tmp_path / "out", "plain", ())
+    assert built.get_vocab() == base.get_vocab() and manifest["added"] == 0
+    assert built.eos_token == base.eos_token and built.chat_template
 
 
 @pytest.mark.parametrize(
-    ("template", "tokens", "told"),
+    ("template", "tokens", "said"),
     [
         ("chatml", ["<|im_start|>"], r"no special token ends a marked answer.*'tokens' names"),
         ("chatml", ["<|im_start|>", "<|im_end|>", "<x>"], "it never writes <x>"),
@@ -148,24 +147,19 @@ def test_a_template_without_tokens_of_its_own_ends_as_the_base(bases, tmp_path):
         ("chatml", ["<|im_end|>"] * 2, "tokens name <|im_end|> more than once"),
     ],
 )
-def test_a_template_and_tokens_that_do_not_belong_together(bases, tmp_path, template, tokens, told):
+def test_a_template_and_tokens_that_do_not_belong_together(bases, tmp_path, template, tokens, said):
     with pytest.raises(RevocabError) as caught:
         spoken(bases["byte_level"], tmp_path / "out", template, tokens)
-    assert re.search(told.replace("|", r"\|"), caught.value.problems[0])
+    assert re.search(said.replace("|", r"\|"), caught.value.problems[0])
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        ({}, "exactly one of chat, template"),
-        ({"chat": "a", "template": "chatml"}, "exactly one of chat, template"),
-        ({"chat": "a", "tokens": ["<x>"]}, "tokens belong to template"),
-    ],
+    "options", [{}, {"chat": "a", "template": "chatml"}, {"chat": "a", "tokens": ["<x>"]}]
 )
-def test_one_origin_of_the_chat(given, told):
-    with pytest.raises(RevocabError, match=told):
-        checked(constructions()["adopt"].entry, {"base": "base", **given})
+def test_one_origin_of_the_chat(options):
+    with pytest.raises(RevocabError, match="template"):
+        checked(constructions()["adopt"].entry, {"base": "base", **options})
 
 
 def test_a_tokenizer_without_conversations_is_refused(bases, tmp_path):

@@ -23,8 +23,8 @@ from revocab.product.inputs import describe, measure_texts
 def write_text(file: Path, words: list[str], seed: int) -> Path:
     """Write 100 documents of 200 words each, which are made of two of the given ones."""
     chance = random.Random(seed)
-    made = [a + b for a in words for b in words]
-    lines = [" ".join(chance.choices(made, k=200)) for _ in range(100)]
+    compounds = [a + b for a in words for b in words]
+    lines = [" ".join(chance.choices(compounds, k=200)) for _ in range(100)]
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return file
 
@@ -40,13 +40,7 @@ def folder(tmp_path_factory) -> Path:
 
 
 def words_of(folder: Path, *more: str) -> list[str]:
-    return [
-        str(folder / "toy"),
-        f"fi={folder / 'new.txt'}",
-        "--keep",
-        f"mt={folder / 'old.txt'}",
-        *more,
-    ]
+    return [f"{folder}/toy", f"fi={folder}/new.txt", "--keep", f"mt={folder}/old.txt", *more]
 
 
 @pytest.fixture(scope="module")
@@ -75,9 +69,11 @@ def test_numbers_have_the_formulas_that_made_them(written):
     numbers = data["numbers"]
     assert numbers["memory, today: weights"] > 0
     (extend,) = (curve for curve in data["curves"] if curve["construction"] == "extend")
-    used = next(one for one in data["options"] if one["construction"] == "extend")
+    used = next(each for each in data["options"] if each["construction"] == "extend")
     point = next(point for point in extend["points"] if point["added"] == used["added"])
     assert used["saved_tokens"] == pytest.approx(1 - point["tokens"] / extend["source_tokens"])
+    sizes = {point["vocabulary"] for curve in data["curves"] for point in curve["points"]}
+    assert {size % 64 for size in sizes} == {0}
 
 
 def test_the_experiment_is_valid_and_begins_with_a_check(written):

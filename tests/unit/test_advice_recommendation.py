@@ -7,7 +7,7 @@ from math import inf
 
 import pytest
 
-from revocab.product.advice.recommendation import Facts, Option, about, fastest, interval, published
+from revocab.product.advice.findings import Facts, Option, about, fastest, interval, published
 
 EXTEND = Option("extend", 8000, 40_000, saved_tokens=0.35, saved_time=0.39, pays=1e9)
 OPTIMISE = Option("optimise", 8000, 24_000, saved_tokens=0.35, saved_time=0.40, pays=1e9)

@@ -31,7 +31,7 @@ def planned(values: dict, overlay: str = "{}") -> Layout:
 
 def scored(layout: Layout) -> set[str]:
     """Return the files of scores that are made, relative to the results."""
-    return {one.removeprefix("results/small/") for one in layout.scored}
+    return {file.removeprefix("results/small/") for file in layout.scored}
 
 
 def problems(values: dict, overlay: str) -> list[str]:
@@ -43,29 +43,39 @@ def problems(values: dict, overlay: str) -> list[str]:
 # Only what is shown -------------------------------------------------------------------------------
 
 
-def test_everything_shown_is_scored(values):
-    layout = planned(values)
-    run = "mistral-sava"
-    assert layout.choice_tasks(run) == ["hellaswag_it", "arc_easy_en"]
-    assert layout.generation_tasks(run) == ["flores_en_it", "squad_it"]
+CHOICE, WRITTEN = ["hellaswag_it", "arc_easy_en"], ["flores_en_it", "squad_it"]
 
 
-def test_a_task_that_nothing_shows_is_not_scored(values):
-    layout = planned(values, "tables: {choices_en: null}")
-    assert layout.choice_tasks("mistral-sava") == ["hellaswag_it"]
+@pytest.mark.parametrize(
+    ("overlay", "choice", "written"),
+    [
+        ("{}", CHOICE, WRITTEN),
+        ("tables: {choices_en: null}", CHOICE[:1], WRITTEN),
+        ("runs: {mistral: {languages: [en, it]}}", CHOICE, WRITTEN),
+        # The translation needs English as well.
+        ("{runs: {mistral: {languages: [it]}}, tables: {choices_en: null}}", CHOICE[:1],
+         WRITTEN[1:]),
+    ],
+)  # fmt: skip
+def test_tasks_that_are_shown_in_languages_of_the_group_are_scored(
+    values, overlay, choice, written
+):
+    layout = planned(values, overlay)
+    assert layout.choice_tasks("mistral-sava") == choice
+    assert layout.generation_tasks("mistral-sava") == written
 
 
-def test_nothing_is_generated_where_no_table_shows_it(values):
-    overlay = "tables: {generation: null, answers: null, prompts: null}"
-    made = scored(planned(values, overlay))
-    assert "runs/mistral-sava/multiple_choice.csv" in made
-    assert not [one for one in made if "generation" in one]
-
-
-def test_no_similarity_where_nothing_shows_it(values):
-    made = scored(planned(values, "{tables: {similarity: null}, figures: {similarity: null}}"))
-    assert not [one for one in made if "similarity" in one]
-    assert [one for one in scored(planned(values)) if "similarity" in one]
+@pytest.mark.parametrize(
+    ("overlay", "part"),
+    [
+        ("tables: {generation: null, answers: null, prompts: null}", "generation"),
+        ("{tables: {similarity: null}, figures: {similarity: null}}", "similarity"),
+    ],
+)
+def test_nothing_is_computed_where_nothing_shows_it(values, overlay, part):
+    before, files = scored(planned(values)), scored(planned(values, overlay))
+    assert files == {file for file in before if part not in file} < before
+    assert "runs/mistral-sava/multiple_choice.csv" in files
 
 
 def test_a_group_that_nothing_shows_is_trained_and_not_scored(values):
@@ -74,15 +84,15 @@ def test_a_group_that_nothing_shows_is_trained_and_not_scored(values):
     layout = planned(values)
     assert layout.choice_tasks("other-lapt") == []
     assert "runs/other-lapt/manifest.json" in scored(layout)  # its held-out loss is on the page
-    assert not [one for one in scored(layout) if "other" in one and "choice" in one]
+    assert not [file for file in scored(layout) if "other" in file and "choice" in file]
 
 
 # Empty sections -----------------------------------------------------------------------------------
 
 
 def test_tokenizers_alone(values):
-    kept = ("experiment", "title", "world", "corpora", "tokenizers", "fertility")
-    layout = planned({key: values[key] for key in kept}, "intersections: [[source, target]]")
+    sections = ("experiment", "title", "world", "corpora", "tokenizers", "fertility")
+    layout = planned({key: values[key] for key in sections}, "intersections: [[source, target]]")
     assert layout.runs == {} and layout.intersections == [("source", "target")]
     assert scored(layout) == set()
     assert "results/small/fertility/manifest.json" in layout.described
@@ -101,8 +111,8 @@ def test_null_is_a_default_or_takes_away(values):
 
 
 def test_null_says_not_trained_in_a_recipe_alone():
-    given = {"runs": {"g": {"recipe": None, "target": None, "methods": {"m": {"recipe": None}}}}}
-    assert without_nulls(given) == {
+    entries = {"runs": {"g": {"recipe": None, "target": None, "methods": {"m": {"recipe": None}}}}}
+    assert without_nulls(entries) == {
         "runs": {"g": {"recipe": None, "methods": {"m": {"recipe": None}}}}
     }
 
@@ -121,16 +131,6 @@ tables:
 """
 
 
-def test_a_group_is_scored_on_tasks_in_its_languages(values):
-    layout = planned(values, "runs: {mistral: {languages: [en, it]}}")
-    assert layout.generation_tasks("mistral-sava") == ["flores_en_it", "squad_it"]
-    overlay = "{runs: {mistral: {languages: [it]}}, tables: {choices_en: null}}"
-    layout = planned(values, overlay)
-    run = "mistral-sava"
-    assert layout.choice_tasks(run) == ["hellaswag_it"]
-    assert layout.generation_tasks(run) == ["squad_it"]  # the translation needs English as well
-
-
 def test_a_model_that_two_groups_show_is_scored_on_the_tasks_of_both(values):
     layout = planned(values, ENGLISH + "\n  choices_en: null")
     assert layout.choice_tasks("english-fvt") == ["arc_easy_en"]
@@ -141,23 +141,15 @@ def test_a_model_that_two_groups_show_is_scored_on_the_tasks_of_both(values):
 def test_tables_and_figures_in_a_language_that_a_group_does_not_have(values):
     found = problems(values, "runs: {mistral: {languages: [en]}}")
     keys = ("choices_it", "generation", "significance", "answers", "average_score")
-    assert [
-        one for one in found if not any(f".{key}" in one.partition(":")[0] for key in keys)
-    ] == []
+    assert all(any(f".{key}" in line.partition(":")[0] for key in keys) for line in found)
     for key in ("tables.choices_it", "tables.significance", "figures.average_score"):
-        (line,) = (one for one in found if one.startswith(f"{key}:"))
+        (line,) = (problem for problem in found if problem.startswith(f"{key}:"))
         assert "in other languages than the group's (runs.mistral.languages: en)" in line
     for key in ("tables.generation", "tables.answers"):
-        assert any(one.startswith(f"{key}: shows no number") for one in found)
-
-
-def test_no_generative_task_in_languages_of_a_group(values):
+        assert any(line.startswith(f"{key}: shows no number") for line in found)
     overlay = ENGLISH + "\n  written: {kind: generation, group: english, title: Text}"
     (problem,) = problems(values, overlay)
     assert problem.startswith("tables.written: shows no number")
-
-
-def test_languages_without_a_task(values):
     assert problems(values, "runs: {mistral: {languages: [en, it, sw]}}") == [
         "runs.mistral.languages: no language with tasks 'sw' (known: en, it)"
     ]

@@ -41,28 +41,17 @@ def test_the_hub_reads_what_the_card_says(toys, source, tmp_path):
         "license": "apache-2.0",
         "tags": ["vocabulary-adaptation", "revocab"],
     }
-    for line in (
-        f"# {HUB}, adapted to another vocabulary",
-        f"- Source model: {HUB}",
-        "- Target tokenizer: target-tokenizer",
-        "- Helper model: helper",
-        "- Language: Italian, English",
-    ):
-        assert line in card.text.splitlines()
-    assert "licence is that of the source model: apache-2.0." in card.text
-    assert "Its own words" not in card.content
     names = {"source": HUB, "target_tokenizer": "target-tokenizer", "helper": "helper"}
     assert read_json(out / "provenance.json")["names"] == names
+    assert all(f": {name}\n" in card.text for name in (*names.values(), "Italian, English"))
+    assert "Its own words" not in card.content
 
 
 @pytest.mark.parametrize(
     ("front", "taken"),
     [
         ("license: mit", {"license": "mit"}),
-        (
-            "license: other\nlicense_name: tongyi: 'x'\nlicense_link: LICENSE",
-            {},  # no YAML
-        ),
+        ("license: other\nlicense_name: tongyi: 'x'\nlicense_link: LICENSE", {}),  # no YAML
         (
             'license: other\nlicense_name: "gemma: 2"\nlicense_link: LICENSE\nlicense_more: x',
             {"license": "other", "license_name": "gemma: 2", "license_link": "LICENSE"},

@@ -28,19 +28,15 @@ BLOCKS = job_of(ChangeJob, change="blocks", share=0.5)
 # Models that cannot be used. ---------------------------------------------------------------------
 
 
-def test_a_damaged_model_is_refused(toys, tmp_path):
+def test_a_damaged_model_and_a_body_without_a_tokenizer_are_refused(toys, tmp_path):
     change, said = DAMAGES["no mlp"]
     wrong = damaged(toys / "untied", tmp_path / "wrong", change)
-    with pytest.raises(RevocabError) as caught:
-        change_model(BLOCKS, wrong, tmp_path / "out")
-    assert said in str(caught.value) and not (tmp_path / "out").exists()
-
-
-def test_a_body_without_a_tokenizer_is_refused(toys, tmp_path):
-    source = shard(toys / "untied", tmp_path / "source")
-    (source / "tokenizer_config.json").unlink()
-    with pytest.raises(RevocabError, match=r"no tokenizer_config\.json"):
-        change_model(BLOCKS, source, tmp_path / "out")
+    bare = shard(toys / "untied", tmp_path / "source")
+    (bare / "tokenizer_config.json").unlink()
+    for source, problem in ((wrong, said), (bare, "no tokenizer_config.json")):
+        with pytest.raises(RevocabError) as caught:
+            change_model(BLOCKS, source, tmp_path / "out")
+        assert problem in str(caught.value) and not (tmp_path / "out").exists()
 
 
 # Kills. ------------------------------------------------------------------------------------------
@@ -104,7 +100,7 @@ def test_by_hand_a_change_is_a_verb(toys, tmp_path, capsys):
 
 
 @pytest.fixture(scope="module")
-def given(repository):
+def values(repository):
     return yaml.safe_load((repository / "tests/experiments/small.yaml").read_text())
 
 
@@ -117,8 +113,8 @@ def with_models(values, **models):
 GROWN = {"tokenizer": "source", "blocks": {"model": "mistral", "share": 0.5}}
 
 
-def test_a_changed_model_is_planned_from_its_model(given):
-    values = with_models(given, grown=GROWN, more=grown("grown", 1.0))
+def test_a_changed_model_is_planned_from_its_model(values):
+    values = with_models(values, grown=GROWN, more=grown("grown", 1.0))
     values["runs"]["mistral"]["source"] = "more"
     layout = Layout(experiment := validate(values))
     assert layout.changed == ["grown", "more"] and not layout.fetched
@@ -142,17 +138,17 @@ def expanded(step, share=1, tokenizer="target", **run):
     return {"laid": {"tokenizer": tokenizer, "blocks": {"model": model, "share": share}}}
 
 
-def test_a_changed_model_is_planned_from_a_checkpoint(given):
-    layout = Layout(validate(with_models(given, **expanded(10))))
+def test_a_changed_model_is_planned_from_a_checkpoint(values):
+    layout = Layout(validate(with_models(values, **expanded(10))))
     folder = "results/small/runs/mistral-sava"
-    made_of = (f"{folder}/checkpoints/step-000010", f"{folder}/manifest.json")
-    assert source_of(layout, "laid") == made_of
+    source = (f"{folder}/checkpoints/step-000010", f"{folder}/manifest.json")
+    assert source_of(layout, "laid") == source
 
 
-def test_a_run_that_reads_no_helper_is_no_part_of_a_ring(given):
+def test_a_run_that_reads_no_helper_is_no_part_of_a_ring(values):
     """The helper of the group is made of one of its runs, which needs none itself."""
     laid = {"tokenizer": "target", "blocks": {"model": {"run": "mistral-fvt"}, "share": 0.5}}
-    values = with_models(given, laid=laid)
+    values = with_models(values, laid=laid)
     values["runs"]["mistral"]["methods"]["fvt"] = {}
     values["runs"]["mistral"]["helper"] = "laid"
     assert Layout(validate(values)).changed == ["laid"]
@@ -162,9 +158,9 @@ def test_a_run_that_reads_no_helper_is_no_part_of_a_ring(given):
     assert "laid from run mistral-sava from laid" in problem
 
 
-def test_a_run_from_a_model_that_is_made_of_it_is_a_ring(given):
+def test_a_run_from_a_model_that_is_made_of_it_is_a_ring(values):
     """Unless it starts from another run: then its group's source model is not read."""
-    values = with_models(given, **expanded("last"))
+    values = with_models(values, **expanded("last"))
     values["models"]["laid"]["tokenizer"] = "source"
     values["models"]["laid"]["blocks"]["model"]["run"] = "mistral-lapt"
     values["runs"]["mistral"]["methods"]["lapt"] = {}
@@ -205,15 +201,15 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("said", "models"), WRONG.items(), ids=WRONG)
-def test_what_cannot_be_is_one_clear_line(given, models, said):
-    found = problems(with_models(given, **models))
+def test_what_cannot_be_is_one_clear_line(values, models, said):
+    found = problems(with_models(values, **models))
     assert any(line.startswith(said) for line in found), found
     others = [line for line in found if not line.startswith(said)]
     assert not others or "required and not given" in others[0]
 
 
-def test_a_context_is_that_of_the_model_that_was_expanded(given):
-    values = with_models(given, grown=GROWN)
+def test_a_context_is_that_of_the_model_that_was_expanded(values):
+    values = with_models(values, grown=GROWN)
     values["runs"]["mistral"]["source"] = "grown"
     values["models"]["mistral"]["pretrain"]["context_length"] = 256
     (line,) = problems(values)

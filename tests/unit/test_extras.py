@@ -83,12 +83,10 @@ def test_an_absent_library_names_what_installs_it(monkeypatch, capsys, module, e
     [
         (None, "'revocab[models]'"),
         ('{"url": "file:///a", "dir_info": {}}', "'revocab[models] @ file:///a'"),
-        (
-            '{"url": "https://h/r", "vcs_info": {"vcs": "git", "commit_id": "0"}}',
-            "'revocab[models] @ git+https://h/r'",
-        ),
+        ('{"url": "https://h/r", "vcs_info": {"vcs": "git", "commit_id": "0"}}',
+         "'revocab[models] @ git+https://h/r'"),
     ],
-)
+)  # fmt: skip
 def test_an_extra_comes_from_where_the_package_came(monkeypatch, tmp_path, origin, where):
     folder = tmp_path / "revocab-1.dist-info"
     folder.mkdir()

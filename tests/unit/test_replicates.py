@@ -26,9 +26,9 @@ def planned(methods: dict[str, Any], **group: Any) -> Layout:
 def test_a_run_for_each_seed():
     runs = planned({"sava": {"for": {"seed": [1, 2]}, "anchors": 20}, "fvt": {}}).runs
     assert [*runs] == ["g-base", "g-sava-seed1", "g-sava-seed2", "g-fvt"]
-    told = {run.id: (run.method, run.seed, run.replicate_of) for run in runs.values()}
-    assert told["g-sava-seed2"] == ("sava", 2, "g-sava")
-    assert told["g-fvt"] == ("fvt", 17, None)
+    facts = {run.id: (run.method, run.seed, run.replicate_of) for run in runs.values()}
+    assert facts["g-sava-seed2"] == ("sava", 2, "g-sava")
+    assert facts["g-fvt"] == ("fvt", 17, None)
     assert runs["g-sava-seed1"].options == {"anchors": 20}
 
 
@@ -86,25 +86,19 @@ def test_replicates_are_read_back_from_the_record():
 
 
 def test_a_seed_moves_the_new_rows_and_the_training_and_not_the_packing():
-    layout = planned({"random": {"for": {"seed": [1, 2]}}, "fvt": {}})
-    one, two = ("g-random-seed1", "g-random-seed2")
-    for of_run in (start_of, training_of):
-        (first, _), (second, _) = (of_run(layout, run) for run in (one, two))
-        assert (first.seed, second.seed) == (1, 2)
-        assert first.model_copy(update={"seed": 2}) == second
-    packed = {packed_for(layout, run) for run in (one, two, "g-fvt")}
-    assert packed == {"target--bilingual--train"}
-    assert options.packing(layout, "bilingual", "train").seed == 17
-
-
-def test_the_experiments_seed_moves_the_packing():
-    values = one_group({"fvt": {}})
-    seeds = []
+    """Which the experiment's own seed moves, with the runs that have no other."""
+    values = one_group({"random": {"for": {"seed": [1, 2]}}, "fvt": {}})
+    runs = ("g-random-seed1", "g-random-seed2")
     for seed in (17, 18):
         layout = Layout(validate({**values, "seed": seed}))
-        seeds.append(options.packing(layout, "bilingual", "train").seed)
+        for of_run in (start_of, training_of):
+            (first, _), (second, _) = (of_run(layout, run) for run in runs)
+            assert (first.seed, second.seed) == (1, 2)
+            assert first.model_copy(update={"seed": 2}) == second
+        packed = {packed_for(layout, run) for run in (*runs, "g-fvt")}
+        assert packed == {"target--bilingual--train"}
+        assert options.packing(layout, "bilingual", "train").seed == seed
         assert options.run_training(layout.experiment, "g-fvt").seed == seed
-    assert seeds == [17, 18]
 
 
 @settings(max_examples=20)

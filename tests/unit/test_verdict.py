@@ -6,10 +6,7 @@ import pytest
 
 from revocab.product.compare import answer
 from revocab.product.inputs import Text
-from revocab.product.verdict import (
-    MOST_BYTES,
-    pieces,
-)
+from revocab.product.verdict import MOST_BYTES, pieces
 
 
 def text_of(

@@ -28,13 +28,15 @@ from revocab.io import read_json, write_text
 from revocab.limits import Count, Positive, Size, Tokens
 from revocab.models.hub_or_folder import model_field
 from revocab.product.choices import (
+    FOLDER,
     STAND_IN_BYTES_PER_TOKEN,
+    TABLE,
     TOGETHER,
+    ExperimentFile,
     Way,
     choose,
     vocabulary_size,
 )
-from revocab.product.experiment_file import FOLDER, TABLE, ExperimentFile
 from revocab.product.inputs import (
     STAND_IN_TOKENS,
     Source,
@@ -61,9 +63,7 @@ WORLD = "demo-text"
 
 
 def check_method(name: str) -> str:
-    """Return a method's name; raise ``ValueError`` for one that reads more than model, texts and
-    helper.
-    """
+    """Raise ``ValueError`` for a method that reads more than model, texts and helper."""
     known = methods()
     plain = [
         method.name
@@ -164,10 +164,7 @@ def adapt(
 
 
 def content(command: str, model: str | None, options: AdaptOptions) -> str:
-    """Return the experiment file. What is not stated is chosen as `revocab advise` recommends it.
-
-    Raises :class:`RevocabError` where it advises against, unless ``anyway``.
-    """
+    """Return the experiment file; raise :class:`RevocabError` where advice says: don't."""
     from revocab.report.template import environment
 
     say = spoken() if sys.stderr.isatty() else silent
@@ -213,9 +210,7 @@ def content(command: str, model: str | None, options: AdaptOptions) -> str:
 def recommended(
     source: Source, texts: Sequence[Text], keep: Sequence[Text], tokens: int
 ) -> Findings | None:
-    """Return what `revocab advise` finds with this budget; None of a stand-in, and, after a line
-    that says why, of what it cannot advise on.
-    """
+    """Return what `revocab advise` finds with this budget; None: it does not advise on that."""
     if source.folder is None:
         return None
     from revocab.product.advice.advise import GPU, AdviseOptions
@@ -232,10 +227,7 @@ def recommended(
 def look_at_inputs(
     model: str | None, options: AdaptOptions
 ) -> tuple[Source, list[Text], list[Text]]:
-    """Look at model and texts, new and to keep; those of a demo are made in the output folder.
-
-    Raises :class:`RevocabError` with all problems.
-    """
+    """Look at model and texts, new and to keep; raise :class:`RevocabError` with all problems."""
     problems = []
     if options.demo == (model is not None):
         problems.append("give either MODEL, a folder or Hub id, or --demo")
@@ -336,10 +328,7 @@ def run(file: Path, cores: int | None, command: str) -> None:
 
 
 def verdict_of(layout: Layout, out: Path) -> str:
-    """Return what the terminal shows at the end: the verdict, the table, what to do next.
-
-    The verdict also stands on top of the page and of the card of the model.
-    """
+    """Return what the terminal shows at the end; the verdict stands on page and card, too."""
     from revocab.product import verdict as verdicts
     from revocab.report.template import environment
 
@@ -356,14 +345,9 @@ def verdict_of(layout: Layout, out: Path) -> str:
         for name, file in zip((*new, *old), layout.corpora((*new, *old), "heldout"), strict=True)
     }
     print("comparing the model with what it was", file=sys.stderr)
-    judged = verdicts.judge(
-        source,
-        checkpoint,
-        [held[name] for name in new],
-        [held[name] for name in old],
-        out / layout.paths.run(adapted.id),
-        out / verdicts.FILE,
-    )
+    learned, others = ([held[name] for name in names] for names in (new, old))
+    training = out / layout.paths.run(adapted.id)
+    judged = verdicts.judge(source, checkpoint, learned, others, training, out / verdicts.FILE)
     before, after = (
         read_json(out / layout.paths.tokenizer(name) / "manifest.json")["vocabulary_size"]
         for name in ("source", "target")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -95,11 +95,13 @@ def compare(
     say = spoken()
     if not options.text:
         raise RevocabError("--text: no text; give it by its language, such as --text it=new.txt")
-    calls: list[Callable[[], Any]] = [
-        partial(measure_texts, options.text, "--text"),
-        *(partial(local_model, name) for name in (old, new)),
-    ]
-    texts, *folders = all_of(calls)
+
+    def local_model(name: str) -> Path:
+        check_model_folder(folder := local(Path(name), "model"))
+        return folder
+
+    models = (partial(local_model, name) for name in (old, new))
+    texts, *folders = all_of([partial(measure_texts, options.text, "--text"), *models])
     # Checked before the work: nothing that somebody else wrote is replaced.
     inputs = [*folders, *options.text.values()]
     out = None if options.out is None else OutputFolder(options.out, "comparison", inputs)
@@ -124,12 +126,6 @@ def compare(
     return page
 
 
-def local_model(name: str) -> Path:
-    folder = local(Path(name), "model")
-    check_model_folder(folder)
-    return folder
-
-
 def with_speeds(
     losses: dict[str, Any],
     folders: Sequence[Path],
@@ -147,18 +143,14 @@ def with_speeds(
     size = int(max(FEWEST_CHARACTERS, min(MOST_CHARACTERS, room, part)))
     say(f"speed of both models on {text.language}")
     speed = speeds(folders, text, documents, size, device)
+    measured = zip(losses["bits_per_byte"], losses["tokens"], speed, strict=True)
     return {
         "language": text.language,
         "file": text.path.name,
         "documents": len(documents),
         "bytes": sum(len(document.encode()) for document in documents),
         **losses,
-        "models": [
-            {"bits_per_byte": bits, "tokens": tokens, **rest}
-            for bits, tokens, rest in zip(
-                losses["bits_per_byte"], losses["tokens"], speed, strict=True
-            )
-        ],
+        "models": [{"bits_per_byte": bits, "tokens": n, **rest} for bits, n, rest in measured],
     }
 
 
@@ -197,9 +189,7 @@ def loss_difference(
 
 
 def documents_of(text: Text, limit: int) -> list[str]:
-    """Return documents until so many bytes are reached, the last one whole; raise
-    :class:`RevocabError` where they are too short.
-    """
+    """Return documents until so many bytes are reached, the last whole; refuse too short ones."""
     documents: list[str] = []
     size = 0
     for document in text.documents_of():
@@ -220,10 +210,8 @@ def documents_of(text: Text, limit: int) -> list[str]:
 def parts_of(
     documents: Sequence[Any], sizes: Sequence[int], fewest: int = FEWEST_PARTS
 ) -> list[list[Any]]:
-    """Return consecutive documents, together by parts of :data:`PART_BYTES` and more.
-
-    Of a short text parts are smaller, so that there are about ``fewest`` if it has as many
-    documents.
+    """Return consecutive documents, together by parts of :data:`PART_BYTES` and more; of a short
+    text by smaller ones, so that there are about ``fewest``.
     """
     least = min(PART_BYTES, sum(sizes) // fewest)
     parts: list[list[Any]] = []

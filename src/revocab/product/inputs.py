@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
 from pathlib import Path
+from timeit import repeat
 from typing import Any
 
 from revocab.closed import LANGUAGE, known_language, near
@@ -28,16 +28,10 @@ from revocab.progress import Say, silent
 LONGEST_ROW, SHORTEST_ROW = 512, 32
 #: The stand-in of a user without a model at hand: its shape, and its tokens.
 STAND_IN: dict[str, Any] = {
-    "architecture": {
-        "family": "llama",
-        "hidden_size": 128,
-        "intermediate_size": 384,
-        "layers": 3,
-        "heads": 4,
-        "kv_heads": 4,
-    },
+    "architecture": {"family": "llama", "hidden_size": 128, "intermediate_size": 384, "layers": 3,
+                     "heads": 4, "kv_heads": 4},
     "context_length": 2048,
-}
+}  # fmt: skip
 STAND_IN_TOKENS = 2048
 
 
@@ -136,17 +130,12 @@ def describe(
             check_causal(config, folder)
             parameters = config_parameters(config)
     text = config.get_text_config()
+    context = int(getattr(text, "max_position_embeddings", 0))
+    stored = str(getattr(config, "dtype", None) or "float32").removeprefix("torch.")
     source = Source(
-        name_of(folder),
-        len(load_tokenizer(folder)),
-        int(getattr(text, "max_position_embeddings", 0)),
-        text.hidden_size,
-        parameters,
-        str(getattr(config, "dtype", None) or "float32").removeprefix("torch."),
-        text,
-        place,
-        folder,
-    )
+        name_of(folder), len(load_tokenizer(folder)), context, text.hidden_size, parameters,
+        stored, text, place, folder,
+    )  # fmt: skip
     _ = source.row  # is there room for one?
     return source
 
@@ -178,11 +167,19 @@ def measure_texts(texts: Mapping[str, Path], flag: str) -> list[Text]:
     single line, for each name that is no language's code, and where two have the same text.
     """
 
-    def looked_at(language: str, path: Path) -> Text:
-        check_language(language, flag)
-        return measure(language, path)
+    def look(language: str, path: Path) -> Text:
+        if re.fullmatch(LANGUAGE, language):
+            try:
+                known_language(language)
+            except ValueError as error:
+                raise RevocabError(f"{flag} {language}=…: {error}") from None
+            return measure(language, path)
+        codes, lower = codes_by_name(), language.lower()
+        meant = lower if re.fullmatch(LANGUAGE, lower) else codes.get(lower)
+        hint = f"; write {flag} {meant}=FILE" if meant else near(language, codes.values())
+        raise RevocabError(f"{flag} {language}=…: not a language code (ISO 639, such as it){hint}")
 
-    return all_of((partial(looked_at, *text) for text in texts.items()), shared_text(texts.items()))
+    return all_of((partial(look, *text) for text in texts.items()), shared_text(texts.items()))
 
 
 def overlaps(text: Mapping[str, Path], keep: Mapping[str, Path], where: str) -> list[str]:
@@ -202,20 +199,6 @@ def shared_text(texts: Iterable[tuple[str, Path]]) -> list[str]:
         if first.resolve().is_relative_to(second.resolve())
         or second.resolve().is_relative_to(first.resolve())
     ]
-
-
-def check_language(language: str, flag: str) -> None:
-    if re.fullmatch(LANGUAGE, language):
-        try:
-            known_language(language)
-        except ValueError as error:
-            raise RevocabError(f"{flag} {language}=…: {error}") from None
-        return
-    codes = codes_by_name()
-    lower = language.lower()
-    meant = lower if re.fullmatch(LANGUAGE, lower) else codes.get(lower)
-    hint = f"; write {flag} {meant}=FILE" if meant else near(language, codes.values())
-    raise RevocabError(f"{flag} {language}=…: not a language code (ISO 639, such as it){hint}")
 
 
 def measure(language: str, path: Path) -> Text:
@@ -287,9 +270,7 @@ def has_amx() -> bool:
 
 
 def training_speed(source: Source, precision: str, cores: int | None) -> float:
-    """Return the training tokens per second of this machine, from a step of two layers timed here;
-    the optimizer takes about a fifth of the time.
-    """
+    """Return the training tokens per second of this machine, from a step that is timed here."""
     import torch
 
     threads = torch.get_num_threads()
@@ -335,19 +316,12 @@ def measure_speed(
         with torch.no_grad():
             model(ids[:, :1], use_cache=False)
 
-    seconds = {step: best_of(step, device) for step in (train, write)}
-    moved = 4 * operations(model).forward
-    return flops / seconds[train], moved / seconds[write]
+    def seconds(step: Callable[[], None]) -> float:
+        def finished() -> None:
+            step()
+            if device != "cpu":
+                torch.cuda.synchronize()
 
+        return min(repeat(finished, number=1, repeat=REPEATS))
 
-def best_of(step: Callable[[], None], device: str) -> float:
-    import torch
-
-    best = float("inf")
-    for _ in range(REPEATS):
-        begin = time.perf_counter()
-        step()
-        if device != "cpu":
-            torch.cuda.synchronize()
-        best = min(best, time.perf_counter() - begin)
-    return best
+    return flops / seconds(train), 4 * operations(model).forward / seconds(write)

@@ -71,8 +71,8 @@ def trim(
     """
     from revocab.report.template import environment
 
-    values = trimmed(model, text, options)
-    return environment(Path(__file__).parent).get_template("trimmed.txt.j2").render(values)
+    template = environment(Path(__file__).parent).get_template("trimmed.txt.j2")
+    return template.render(trimmed(model, text, options))
 
 
 def trimmed(model: str, text: dict[str, Path], options: TrimOptions) -> dict[str, Any]:
@@ -134,12 +134,9 @@ def write(
     uses = [count_ids(vocabulary.base, text.documents_of()) for text in texts]
     named = vocabulary.base.convert_ids_to_tokens(model.named_tokens)
     reasons = {"listed": stay, "named": named, "character": characters}
-    choice = Trim.choose(
-        vocabulary,
-        np.array(uses, np.int64).reshape(-1, len(vocabulary)),
-        options,
-        {token: reason for reason, tokens in reasons.items() for token in tokens},
-    )
+    uses_LV = np.array(uses, np.int64).reshape(-1, len(vocabulary))
+    stays = {token: reason for reason, tokens in reasons.items() for token in tokens}
+    choice = Trim.choose(vocabulary, uses_LV, options, stays)
     compared, lines = {}, 0
     if not options.head_only:  # or text is cut as before
         say("comparing every line before and after")
@@ -159,13 +156,9 @@ def write(
     if out is None:
         return values
     say("writing the model folder")
-    facts = {
-        "options": options.model_dump(
-            mode="json", include={*Measure.model_fields}, exclude_none=True
-        ),
-        **describe(choice, languages),
-        "compared_lines": lines,
-    }
+    include = {*Measure.model_fields}
+    measures = options.model_dump(mode="json", include=include, exclude_none=True)
+    facts = {"options": measures, **describe(choice, languages), "compared_lines": lines}
     with out.replaced() as part:
         if options.head_only:
             write_head(model, choice.kept_N, facts, part)
@@ -180,9 +173,7 @@ def write(
 def savings(
     model: TrimmableModel, choice: Trim, languages: Sequence[str]
 ) -> Iterator[tuple[str, int, float, float, list[float]]]:
-    """Yield what the choice and some others keep: tokens, bytes of rows and of the model, and the
-    share of each text.
-    """
+    """Yield what choices keep: tokens, bytes of rows and of the model, the share of each text."""
     from revocab.vocabulary.building.constructions.trim import most_that_may_go
 
     size = len(choice.vocabulary)
@@ -207,13 +198,7 @@ def draw(choice: Trim, languages: Sequence[str], folder: Path, name: str) -> Non
     from matplotlib import pyplot
 
     from revocab.languages import language_colours, language_label
-    from revocab.report.drawing import (
-        SPARE_COLOURS,
-        label_ends,
-        label_width,
-        save,
-        style,
-    )
+    from revocab.report.drawing import SPARE_COLOURS, label_ends, label_width, save, style
 
     size = len(choice.vocabulary)
     kept_K = size - np.arange(choice.coverage_LK.shape[1])

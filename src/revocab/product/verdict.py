@@ -5,7 +5,6 @@ Both models read the held-out text; the interval is :mod:`revocab.product.compar
 
 from __future__ import annotations
 
-import csv
 import html
 import os
 import shutil
@@ -14,7 +13,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from revocab.io import read_json, read_jsonl, write_json, write_text
+from revocab.io import read_csv, read_json, read_jsonl, write_json, write_text
 from revocab.marker import MARKER
 from revocab.output import OutputFolder
 from revocab.product.compare import answer, documents_of, loss_difference, with_speeds
@@ -79,8 +78,7 @@ def pieces(text: Text) -> list[str]:
 
 def training_of(run: Path) -> dict[str, Any]:
     """Return the tokens of a training, and whether its loss still fell at the end."""
-    with (run / "losses.csv").open(encoding="utf-8", newline="") as handle:
-        rows = list(csv.DictReader(handle))
+    rows = read_csv(run / "losses.csv")
     losses = [float(row["loss"]) for row in rows]
     quarter = max(1, len(losses) // 4)
     before, last = fmean(losses[-2 * quarter : -quarter] or losses), fmean(losses[-quarter:])
@@ -131,21 +129,12 @@ def write_page(results: Path, lines: Sequence[str]) -> Path:
 
 
 def held_out(language: str, file: Path) -> Text:
-    size = documents = 0
-    for row in read_jsonl(file):
-        size += len(str(row["text"]).encode())
-        documents += 1
-    return Text(language, file, size, documents)
+    sizes = [len(str(row["text"]).encode()) for row in read_jsonl(file)]
+    return Text(language, file, sum(sizes), len(sizes))
 
 
 def tokens_per_word(results: Path, languages: Sequence[str]) -> dict[str, tuple[float, float]]:
     """Return tokens per word of held-out text by language, before and after."""
-    with (results / "fertility/fertility.csv").open(encoding="utf-8", newline="") as handle:
-        rows = {(row["tokenizer"], row["corpus"]): row for row in csv.DictReader(handle)}
-    return {
-        language: (
-            float(rows["source", language]["fertility"]),
-            float(rows["target", language]["fertility"]),
-        )
-        for language in languages
-    }
+    rows = read_csv(results / "fertility/fertility.csv")
+    found = {(row["tokenizer"], row["corpus"]): float(row["fertility"]) for row in rows}
+    return {name: (found["source", name], found["target", name]) for name in languages}

@@ -133,7 +133,7 @@ def filled(options: NewOptions) -> dict[str, Any]:
     from revocab.costs.devices import BYTES_PER_TOKEN
     from revocab.languages import language_label
     from revocab.product import choices
-    from revocab.product.experiment_file import flow
+    from revocab.product.choices import flow
     from revocab.product.inputs import LONGEST_ROW, look_at, measure_texts
 
     model = str(options.model)

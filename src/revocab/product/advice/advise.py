@@ -10,6 +10,7 @@ import math
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,10 +29,8 @@ from revocab.languages import language_label
 from revocab.limits import TEXT_BYTES, TEXT_TOKENS, BatchSize, Positions, Share, at_most
 from revocab.models.hub_or_folder import model_field
 from revocab.output import OutputFolder
-from revocab.product.advice.findings import FOLDER, KINDS, Findings, look
-from revocab.product.advice.recommendation import about, interval
-from revocab.product.choices import choose
-from revocab.product.experiment_file import CHECK, ExperimentFile
+from revocab.product.advice.findings import FOLDER, KINDS, Findings, about, interval, look
+from revocab.product.choices import CHECK, ExperimentFile, choose
 from revocab.product.inputs import Text, describe, find, measure_texts, overlaps
 from revocab.progress import spoken
 from revocab.report.annotations import Axes
@@ -157,12 +156,10 @@ def inputs(
             raise RevocabError(f"{folder}/config.json: {error}; give a model of these") from None
         return place, folder
 
-    looks: list[Callable[[], Any]] = [
-        model_found,
-        lambda: measure_texts(text, "--text"),
-        lambda: measure_texts(options.keep, "--keep"),
-    ]
-    (place, folder), texts, keep = all_of(looks, problems)
+    measures = (
+        partial(measure_texts, *each) for each in ((text, "--text"), (options.keep, "--keep"))
+    )
+    (place, folder), texts, keep = all_of([model_found, *measures], problems)
     return place, folder, texts, keep
 
 
@@ -212,9 +209,7 @@ def page(
 
 
 def data_of(findings: Findings) -> dict[str, Any]:
-    """Return every number of the page: seconds for a million characters, bytes, hours, and
-    characters among them.
-    """
+    """Return the page's numbers: seconds for a million characters, bytes, hours, characters."""
     facts = findings.facts
     numbers: dict[str, float] = {}
     options = [asdict(option) for option in facts.options]

@@ -112,17 +112,16 @@ def check_language(name: str, documents: Sequence[str], language: str) -> None:
         return
     likely = max(shares, key=lambda known: shares[known])
     own = shares.get(language)
-    finding = f"{shares[likely]:.0%} of its words are frequent words of {language_label(likely)}"
+    named = f"{name}: given as {language_label(language)} ({language}), but"
     if likely != language and shares[likely] >= OTHERS_FREQUENT:
         raise RevocabError(
-            f"{name}: given as {language_label(language)} ({language}), but {finding}; give other"
-            f" text, or name it {likely}"
+            f"{named} {shares[likely]:.0%} of its words are frequent words of"
+            f" {language_label(likely)}; give other text, or name it {likely}"
         )
     if own is not None and own < OWN_FREQUENT:
         raise RevocabError(
-            f"{name}: given as {language_label(language)} ({language}), but only {own:.0%} of"
-            " its words are frequent words of that language; give running text in it, or name the"
-            " language that it is in"
+            f"{named} only {own:.0%} of its words are frequent words of that language; give running"
+            " text in it, or name the language that it is in"
         )
 
 
@@ -240,19 +239,14 @@ def draw_curve(
     source_tokens = count_tokens(base.backend, heldout)
     bare_tokens = count_tokens(vocabulary.backend, heldout)
     return Curve(
-        construction=construction,
-        source_vocabulary=len(base),
-        kept=len(vocabulary),
-        source_tokens=source_tokens,
-        bare_tokens=bare_tokens,
-        points=tuple(points),
-        half=tuple(from_half),
+        construction, len(base), len(vocabulary), source_tokens, bare_tokens,
+        points=tuple(points), half=tuple(from_half),
         knee=find_knee(bare_tokens, source_tokens, points),
         most=reached if reached < sizes[-1] else None,
         training_bytes=sum(len(text.encode()) for text in training),
         heldout_bytes=sum(len(text.encode()) for text in heldout),
         heldout_characters=sum(map(len, heldout)),
-    )
+    )  # fmt: skip
 
 
 def nested_runs(

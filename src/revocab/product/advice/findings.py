@@ -1,15 +1,20 @@
-"""What `advise` finds: costs of the texts, curves, times, payback, and the facts for its rules."""
+"""What `advise` finds: costs of the texts, curves, times and payback; by these numbers which
+construction is recommended and what speaks against it, beside the published figures that advice
+stands on (``published.yaml``), each with its source and grade.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from revocab import yaml_file
+from revocab.closed import Closed, OneLine, checked
 from revocab.corpora.word_splitters import available_splitter, start_splitting
 from revocab.costs.devices import (
     Service,
@@ -37,7 +42,6 @@ from revocab.product.advice.curve import (
     draw_curve,
     sample_text,
 )
-from revocab.product.advice.recommendation import Facts, Option, about, fastest, interval, published
 from revocab.product.check.kind import kinds, look_at
 from revocab.product.export.architecture import BY_MODEL_TYPE
 from revocab.product.inputs import Source, Text, measure_speed
@@ -51,6 +55,125 @@ from revocab.vocabulary.token_counts import (
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
+
+
+FILE = Path(__file__).with_name("published.yaml")
+#: By how much slower the other construction may be before it is taken for keeping every old id.
+ALIKE = 1.03
+
+
+class Figure(Closed):
+    """One figure: who says what, and how well it is known."""
+
+    grade: Literal["measured", "published", "folklore"]
+    source: OneLine
+    says: OneLine
+
+
+class Recovered(Figure):
+    """Tokens of training after which quality was as before; no ``high``: not reached."""
+
+    constructions: list[OneLine]
+    low: float
+    high: float | None
+
+
+class Threshold(Figure):
+    """A finding with the number that a rule compares with."""
+
+    value: float
+
+
+class Published(Closed):
+    """The file."""
+
+    recovered: dict[str, Recovered]
+    says: dict[str, Threshold]
+
+
+@cache
+def published() -> Published:
+    return checked(Published, yaml_file.read(FILE)[0], f"{FILE.name}: ")
+
+
+def about(construction: str) -> list[Recovered]:
+    return [
+        figure for figure in published().recovered.values() if construction in figure.constructions
+    ]
+
+
+def interval(figures: Sequence[Recovered]) -> tuple[float, float, bool]:
+    """Return the fewest and the most tokens, and whether some curve has no end."""
+    ends = [figure.high for figure in figures if figure.high is not None]
+    return min(figure.low for figure in figures), max(ends), len(ends) < len(figures)
+
+
+@dataclass(frozen=True)
+class Option:
+    """One construction at the size that its curve and the text allow."""
+
+    construction: str
+    added: int
+    vocabulary: int
+    #: Shares of the text's tokens, and of the time of writing it, that it saves.
+    saved_tokens: float
+    saved_time: float
+    #: Characters after which it pays at the earliest: with the fewest tokens of published curves,
+    #: or those that were asked for; infinite where it never does.
+    pays: float
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The options of the construction besides base, corpora and size."""
+        return {} if self.construction == "extend" else {"keep": self.vocabulary - self.added}
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the rules look at."""
+
+    #: Bytes of all of the text, and its tokens today.
+    bytes: int
+    tokens: float
+    #: Tokens over the least that the splitter allows, and over that of a repaired one.
+    over_floor: float
+    over_repaired: float
+    options: Sequence[Option]
+    #: Tokens of training that are planned, and characters served a month, if they are stated.
+    planned: float
+    passes: float
+    served: float | None
+
+    @property
+    def best(self) -> Option:
+        return fastest(self.options, self.planned)
+
+    @property
+    def speak_against(self) -> list[str]:
+        """The rules that say don't; the first is the headline's."""
+        says, best = published().says, self.best
+        rules = {
+            "least-text": self.bytes < says["least-text"].value,
+            "floor": self.over_floor <= NEAR_FLOOR,
+            "little": best.saved_time < says["little"].value,
+            "months": self.served is not None and best.pays > self.served * says["months"].value,
+        }
+        return [rule for rule, speaks in rules.items() if speaks]
+
+
+def fastest(options: Sequence[Option], trained: float = math.inf) -> Option:
+    """Return `extend` unless another writes clearly faster: it keeps every old id.
+
+    So too where ``trained`` tokens are fewer than any published curve of the other construction
+    needed: what is dropped would not be learned again.
+    """
+    enough = trained >= interval(about("optimise"))[0]
+    best = max(options, key=lambda option: option.saved_time)
+    for option in options:
+        slower = (1 - option.saved_time) / (1 - best.saved_time)
+        if option.construction == "extend" and (slower <= ALIKE or not enough):
+            return option
+    return best
 
 
 @dataclass(frozen=True)
@@ -94,20 +217,15 @@ def measure_text(
     if not any(words.counts):
         raise RevocabError(f"{language}: no words in the text; give text with words")
     return TextCost(
-        name=language,
-        documents=len(documents),
-        characters=sum(map(len, documents)),
+        language, len(documents), sum(map(len, documents)),
         bytes=sum(len(text.encode()) for text in documents),
-        words=sum(words.counts),
-        splitter=splitter,
-        tokens=int(counted.tokens.sum()),
-        byte_fallback_tokens=int(counted.bytes_.sum()),
+        words=sum(words.counts), splitter=splitter,
+        tokens=int(counted.tokens.sum()), byte_fallback_tokens=int(counted.bytes_.sum()),
         unknown=int(counted.unknown.sum() + counted.lost.sum()),
         words_cut=share_split(tokenizer, words.frequencies),
-        floor_tokens=floor.tokens,
-        repaired_floor_tokens=floor.repaired_tokens,
+        floor_tokens=floor.tokens, repaired_floor_tokens=floor.repaired_tokens,
         has_splitter=floor.has_splitter,
-    )
+    )  # fmt: skip
 
 
 FOLDER = Path(__file__).parent
@@ -270,17 +388,12 @@ def look(
     left = tokens * (1 - fastest(candidates, options.budget or passes * tokens).saved_tokens)
     planned = options.budget or passes * left
     counted = sum(cost.tokens for cost in costs)
+    repaired = sum(cost.repaired_floor_tokens or cost.floor_tokens for cost in costs)
     facts = Facts(
-        bytes=size,
-        tokens=tokens,
+        bytes=size, tokens=tokens, options=candidates, planned=planned, served=options.served,
         over_floor=counted / sum(cost.floor_tokens for cost in costs),
-        over_repaired=counted
-        / sum(cost.repaired_floor_tokens or cost.floor_tokens for cost in costs),
-        options=candidates,
-        planned=planned,
-        passes=planned / left * choices.PASSES / passes,
-        served=options.served,
-    )
+        over_repaired=counted / repaired, passes=planned / left * choices.PASSES / passes,
+    )  # fmt: skip
     low, high, _ = interval(about(facts.best.construction))
     name = "as asked for" if options.budget else f"{choices.PASSES} passes over the text"
     trainings = ((name, planned), ("fewest published", low), ("most published", high))
@@ -317,18 +430,9 @@ def per_character(costs: Sequence[TextCost]) -> float:
 
 
 def curves_of(
-    tokenizer: Any,
-    samples: Sequence[Sample],
-    base: int,
-    most: int,
-    say: Say,
-    *,
-    brief: bool,
+    tokenizer: Any, samples: Sequence[Sample], base: int, most: int, say: Say, *, brief: bool
 ) -> list[Curve]:
-    """Return the curves that can be drawn, of vocabularies that are multiples of 64.
-
-    What the text can teach is among their sizes. Raises :class:`RevocabError` where there is none.
-    """
+    """Return the curves that can be drawn; raise :class:`RevocabError` where there is none."""
     training = [document for sample in samples for document in sample.training]
     heldout = [document for sample in samples for document in sample.heldout]
 
@@ -341,20 +445,16 @@ def curves_of(
 
     kept = round(KEEP * base)
     say("learning new tokens: extend, optimise")
-    curves: list[Curve] = []
-    problems: list[str] = []
+    curves, problems = list[Curve](), list[str]()
     wanted: dict[Construction, list[int]]
     wanted = {"extend": sizes(base), "optimise": sizes(kept, base - kept)}
-    if brief:
-        wanted = {
-            construction: [size for size in added if size <= most] or added[:1]
-            for construction, added in wanted.items()
-        }
-    for construction, added in wanted.items():
+    for construction, every in wanted.items():
+        added = [size for size in every if size <= most or not brief] or every[:1]
         try:
-            curves.append(
-                draw_curve(construction, tokenizer, training, heldout, added, say, half=not brief)
+            curve = draw_curve(
+                construction, tokenizer, training, heldout, added, say, half=not brief
             )
+            curves.append(curve)
         except RevocabError as error:  # of a small vocabulary half is its bytes
             problems += error.problems
     if not curves:

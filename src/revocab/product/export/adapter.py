@@ -62,7 +62,16 @@ def write(model: ModelFolder, options: ExportOptions, out: Path, say: Say) -> li
     say("checking weights")
     for folder in (model, base):
         check_model(folder.path)
-    refuse(other_settings(model, base))
+    new, old = (
+        {**load_config(f.path).get_text_config().to_dict(), "tie_word_embeddings": f.tied}
+        for f in (model, base)
+    )
+    refuse(
+        f"{base.path}: {key} of config.json is {old.get(key)!r}, and {new.get(key)!r} in"
+        f" {model.path}; give the base that this was made from"
+        for key in sorted(new.keys() | old.keys())
+        if not FREE.fullmatch(key) and new.get(key) != old.get(key)
+    )
     tokens = len(load_tokenizer(model.path))
     in_model = names_in_model(load_shape(model.path), model.tensors)
     modules = {stored: name.removesuffix(".weight") for stored, name in in_model.items()}
@@ -102,19 +111,6 @@ def write(model: ModelFolder, options: ExportOptions, out: Path, say: Say) -> li
     }  # fmt: skip
     write_text(out / "README.md", origin.card("adapter", base.path, facts, head))
     return [*notes, f"{size / whole:.2%} of the model's {whole:,} bytes of weights"]
-
-
-def other_settings(model: ModelFolder, base: ModelFolder) -> Iterator[str]:
-    new, old = (
-        {**load_config(f.path).get_text_config().to_dict(), "tie_word_embeddings": f.tied}
-        for f in (model, base)
-    )
-    for key in sorted(new.keys() | old.keys()):
-        if not FREE.fullmatch(key) and new.get(key) != old.get(key):
-            yield (
-                f"{base.path}: {key} of config.json is {old.get(key)!r}, and {new.get(key)!r} in"
-                f" {model.path}; give the base that this was made from"
-            )
 
 
 def lora_of(model: ModelFolder) -> tuple[dict[str, Factors], float]:

@@ -34,10 +34,7 @@ def rotations(settings: Any) -> dict[str, Any]:
 
 
 def usual_rotation(settings: Any) -> dict[str, Any]:
-    """Return the keys of one rotation for all layers.
-
-    Raises :class:`RevocabError` for a scaling of positions that is not carried over.
-    """
+    """Return the keys of one rotation for all layers; refuse scalings that are not carried over."""
     rope = rotations(settings)
     kind = rope.get("rope_type", "default")
     keys: dict[str, Any] = {"rope.freq_base": float(rope["rope_theta"])}
@@ -214,22 +211,17 @@ BY_MODEL_TYPE = {kind: known for known in ARCHITECTURES for kind in known.model_
 
 
 def architecture_of(folder: ModelFolder) -> tuple[Architecture, Any]:
-    """Return a model's architecture and its settings, with every default of transformers.
-
-    Raises :class:`RevocabError` for one that llama.cpp does not compute, or not with these
-    settings.
+    """Return a model's architecture and its settings, with every default of transformers; raise
+    :class:`RevocabError` for what llama.cpp does not compute.
     """
     from transformers import AutoConfig
 
-    kind = folder.config.get("model_type")
-    known = BY_MODEL_TYPE
-    place = folder.path / "config.json"
-    if kind not in known:
-        raise RevocabError(
-            f"{place}: model_type {kind!r}; only these are exported: {', '.join(sorted(known))}"
-        )
+    kind, place = folder.config.get("model_type"), folder.path / "config.json"
+    if (known := BY_MODEL_TYPE.get(str(kind))) is None:
+        listed = ", ".join(sorted(BY_MODEL_TYPE))
+        raise RevocabError(f"{place}: model_type {kind!r}; only these are exported: {listed}")
     if "quantization_config" in folder.config:
         raise RevocabError(f"{place}: quantised weights; export the model as it was before")
     settings = AutoConfig.from_pretrained(folder.path, trust_remote_code=False).get_text_config()
-    refuse(f"{place}: {problem}" for problem in known[kind].problems(settings))
-    return known[kind], settings
+    refuse(f"{place}: {problem}" for problem in known.problems(settings))
+    return known, settings

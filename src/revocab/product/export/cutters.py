@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import chain
@@ -83,19 +84,15 @@ def partition(
     parts: list[str | int] = [text] if text else []
     near = chain.from_iterable(by_first[first] for first in {*text} & by_first.keys())
     for _, token in sorted(entry for entry in near if entry[1] in text):
-        parts = [part for whole in parts for part in apart(whole, token, added[token])]
+        whole, parts = parts, []
+        for part in whole:
+            if isinstance(part, int):
+                parts.append(part)
+                continue
+            for place, between in enumerate(part.split(token)):
+                parts += [added[token]] * bool(place)
+                parts += [between] * bool(between)
     return parts
-
-
-def apart(part: str | int, token: str, number: int) -> Iterator[str | int]:
-    if isinstance(part, int):
-        yield part
-        return
-    for place, between in enumerate(part.split(token)):
-        if place:
-            yield number
-        if between:
-            yield between
 
 
 def scored_merges(text: str, scores: dict[str, float]) -> Iterator[str]:
@@ -142,13 +139,9 @@ def by_score(vocabulary: Vocabulary) -> Cutter:
 
     spaces = any(len(token) > 1 and not token.strip(MARKER) for token in vocabulary.tokens)
     notes = ("several spaces before a character that joins no space",)
-    return Cutter(
-        "llama",
-        {"model": "llama", "pre": "default", "add_space_prefix": space},
-        cut_pieces,
-        scores=scores,
-        notes=notes if spaces and vocabulary.splitter else (),
-    )
+    keys = {"model": "llama", "pre": "default", "add_space_prefix": space}
+    shows = notes if spaces and vocabulary.splitter else ()
+    return Cutter("llama", keys, cut_pieces, scores=scores, notes=shows)
 
 
 def scores_of(vocabulary: Vocabulary) -> list[float]:
@@ -282,7 +275,10 @@ def choose(
     """
     lacks = vocabulary.other_steps if lacks is None else lacks
     golden = [text for text, _ in golden_texts(vocabulary.tokenizer)]
-    texts, own = [*golden, *NUMBER_TEXTS, *map(probe, lacks)], own_texts(vocabulary)
+    patterns = [step.get("pattern", {}).get("String", "") for step in lacks]
+    # Texts that these steps change, where their patterns are texts.
+    probes = [f"a{pattern}b {pattern}" for pattern in patterns]
+    texts, own = [*golden, *NUMBER_TEXTS, *probes], own_texts(vocabulary)
     notes = []
     for what, is_changed in {**vocabulary.rewritten, **(rare or {})}.items():
         left = [text for text in texts if not is_changed(text)]
@@ -305,33 +301,28 @@ def choose(
     best = min(tried, key=lambda trial: (trial.differing, trial.own_differing))
     if approximate:
         return best
-    reasons = [
-        *vocabulary.spacing_notes(),
-        *(f"it cuts apart {trial}" for trial in best.cutter.notes),
-    ]
+    reasons = []
+    for step in vocabulary.steps("pre_tokenizer"):
+        if (scheme := step.get("prepend_scheme", "never")) != "never":
+            reasons.append("no space is added before a text that begins with one")
+        if scheme == "first":
+            reasons.append("nor after a special token")
+    reasons += [f"it cuts apart {note}" for note in best.cutter.notes]
     rewritten = [note.partition(",")[0] for note in notes]
     what = ", ".join(reasons or rewritten) or "a token's own text gives two others"
     if not has_splitter:
         what = f"{program} does not have its splitter: {' then '.join(vocabulary.splitter)}"
     if lacks:
-        what = f"{program} does not have its normaliser: {' then '.join(map(named, lacks))}"
+        steps = (
+            " ".join([step["type"], *map(repr, step.get("pattern", {}).values())]) for step in lacks
+        )
+        what = f"{program} does not have its normaliser: {' then '.join(steps)}"
     if best.example is not None:
         what += f"; so with {best.example[:60]!r}"
     raise RevocabError(
         f"{folder}: {program} cannot cut text as this tokenizer does: {what}. The nearest,"
         f" {best.cutter.name!r}, gives {best.counts()}; to write it anyway, give --approximate"
     )
-
-
-def named(step: Mapping[str, Any]) -> str:
-    """Return a step of a normaliser in words."""
-    return " ".join([step["type"], *(repr(value) for value in step.get("pattern", {}).values())])
-
-
-def probe(step: Mapping[str, Any]) -> str:
-    """Return a text that a step of a normaliser changes, if its pattern is a text."""
-    pattern = step.get("pattern", {}).get("String", "")
-    return f"a{pattern}b {pattern}"
 
 
 def differing(
@@ -352,13 +343,9 @@ def own_texts(vocabulary: Vocabulary) -> list[str]:
     for number, token in enumerate(vocabulary.tokens):
         if vocabulary.kinds[number] != "normal":
             continue
-        text: str | None = token.replace(MARKER, " ")
-        if vocabulary.byte_level:
-            data = from_byte_level(token)
-            try:
-                text = None if data is None else data.decode()
-            except UnicodeDecodeError:
-                text = None
-        if text is not None:
-            texts += [text] if vocabulary.byte_level else [f"\n{text}"]
+        if not vocabulary.byte_level:
+            texts.append("\n" + token.replace(MARKER, " "))
+        elif (data := from_byte_level(token)) is not None:
+            with suppress(UnicodeDecodeError):
+                texts.append(data.decode())
     return texts

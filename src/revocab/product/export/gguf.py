@@ -6,7 +6,6 @@ import errno
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from revocab.errors import RevocabError, refuse
-from revocab.io import write_text
+from revocab.io import read_json, write_text
 from revocab.models.folder import ModelFolder
 from revocab.models.load import check_model
 from revocab.product.export.architecture import Architecture, architecture_of
@@ -69,20 +68,6 @@ class Tensor:
         return stored
 
 
-def stored_type(folder: ModelFolder) -> str:
-    """Return the outtype of a model's embedding as it is stored.
-
-    Raises :class:`RevocabError` for one of a type with less than two bytes.
-    """
-    name = folder.vocabulary_tensors["input"]
-    dtype = folder.parts[folder.tensors[name][0]][name].dtype
-    if dtype not in STORED:
-        raise RevocabError(
-            f"{folder.path}: {name} is stored as {dtype}; allowed are F16, BF16, F32"
-        )
-    return STORED[dtype]
-
-
 def tensors_of(
     folder: ModelFolder, architecture: Architecture, settings: Any, tokens: int, outtype: str
 ) -> Iterator[Tensor]:
@@ -126,13 +111,13 @@ def tensors_of(
 
     for there, tensor in architecture.tensors(settings).items():
         yield Tensor(there, tuple(tensor.shape), types.F32, tensor.float)
+
+    def in_order(there: str) -> tuple[int, str]:
+        layer = re.match(r"blk\.(\d+)\.", there)
+        return (int(layer[1]) if layer else -1, there)
+
     for there in sorted(placed, key=in_order):
         yield stored(there, placed[there])
-
-
-def in_order(name: str) -> tuple[int, str]:
-    layer = re.match(r"blk\.(\d+)\.", name)
-    return (int(layer[1]) if layer else -1, name)
 
 
 FILE = "model.gguf"
@@ -147,12 +132,26 @@ def write(model: ModelFolder, options: ExportOptions, out: Path, say: Say) -> li
     architecture, settings = architecture_of(model)
     check_model(model.path)
     vocabulary = Vocabulary.read(model.path)
-    outtype = stored_type(model) if options.outtype == "auto" else options.outtype
+    outtype: str = options.outtype
+    if outtype == "auto":  # that of the embedding
+        name = model.vocabulary_tensors["input"]
+        dtype = model.parts[model.tensors[name][0]][name].dtype
+        if dtype not in STORED:
+            raise RevocabError(
+                f"{model.path}: {name} is stored as {dtype}; allowed are F16, BF16, F32"
+            )
+        outtype = STORED[dtype]
     count = len(vocabulary.tokens)
     tensors = [*tensors_of(model, architecture, settings, count, outtype)]
     say(f"comparing tokens of {count:,}")
     measured = choose(vocabulary, model.path, options.lines, options.approximate)
-    ends = vocabulary.end_ids(model.path)
+    # What ends an answer: the tokenizer's end, then those of the model.
+    named = [vocabulary.tokenizer.eos_token_id]
+    for settings_file in ("generation_config.json", "config.json"):
+        path = model.path / settings_file
+        own = read_json(path).get("eos_token_id") if path.is_file() else None
+        named += own if isinstance(own, list) else [own]
+    ends = [end for end in dict.fromkeys(named) if end is not None and end < count]
     keys: dict[str, Any] = {
         "general.type": "model",
         "general.name": model.path.resolve().name,
@@ -164,8 +163,12 @@ def write(model: ModelFolder, options: ExportOptions, out: Path, say: Say) -> li
         "revocab.tokens_differ_on": measured.counts(),
         "revocab.tokens_differ_for": list(measured.notes),
     }
-    with room(out / FILE):
+    try:
         save(out / FILE, architecture.name, keys, tensors, say)
+    except OSError as error:  # NumPy tells neither the file nor that the disk is full
+        if error.errno is not None:
+            raise
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(out / FILE)) from error
     stops = [f'PARAMETER stop "{vocabulary.tokens[end]}"\n' for end in ends]
     write_text(out / "Modelfile", "".join([f"FROM ./{FILE}\n", *stops]))
     return [*measured.report(), f"run   llama-cli -m {FILE}, or: ollama create NAME -f Modelfile"]
@@ -233,14 +236,3 @@ def save(
                 before = done
     finally:
         writer.close()
-
-
-@contextmanager
-def room(file: Path) -> Iterator[None]:
-    """Say where a disk is full: NumPy tells neither the file nor the reason."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno is not None:
-            raise
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(file)) from error

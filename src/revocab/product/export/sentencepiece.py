@@ -27,12 +27,7 @@ KINDS: dict[Kind, int] = {"normal": 1, "unknown": 2, "control": 3, "user_defined
 UNIGRAM, BPE = 1, 2
 ROLES = ("unk", "bos", "eos", "pad")
 #: Splitters of Unigram that no text tells from none: words are joined by no piece.
-WORDS: tuple[set[str], ...] = (
-    set(),
-    {"WhitespaceSplit"},
-    {"Metaspace"},
-    {"WhitespaceSplit", "Metaspace"},
-)
+WORDS = {"WhitespaceSplit", "Metaspace"}
 
 
 def write(model: ModelFolder, options: ExportOptions, out: Path, say: Say) -> list[str]:
@@ -54,8 +49,15 @@ def write(model: ModelFolder, options: ExportOptions, out: Path, say: Say) -> li
     cutter = by_score(vocabulary) if is_bpe else by_path(vocabulary)
     assert cutter.scores is not None  # both have them
     data = packed(vocabulary, cutter.scores)
+    try:
+        import sentencepiece
+    except ImportError:
+        cutter = replace(cutter, name=f"{cutter.name}, computed without its library")
+    else:
+        cut: Any = sentencepiece.SentencePieceProcessor(model_proto=data).encode
+        cutter = replace(cutter, name=f"library {sentencepiece.__version__}", cut_pieces=cut)
     words = [step["type"] for step in vocabulary.steps("pre_tokenizer")]
-    known = vocabulary.splitter in WITHOUT_CONTEXT if is_bpe else set(words) in WORDS
+    known = vocabulary.splitter in WITHOUT_CONTEXT if is_bpe else {*words} <= WORDS
     # Steps of the normaliser that a tokenizer.model has: its table, and what collapses spaces.
     expressed = [step for step in vocabulary.other_steps if step["type"] == "Precompiled"]
     if collapses(vocabulary):
@@ -67,24 +69,12 @@ def write(model: ModelFolder, options: ExportOptions, out: Path, say: Say) -> li
     measured = choose(
         vocabulary, model.path, options.lines, options.approximate,
         program=PROGRAM,
-        cutters=lambda _: ([by_library(cutter, data)], known),
+        cutters=lambda _: ([cutter], known),
         lacks=[step for step in vocabulary.other_steps if step not in expressed],
         rare=dict(left_to_callers(vocabulary)),
     )  # fmt: skip
     (out / FILE).write_bytes(data)
     return [*measured.report(PROGRAM), "use   copy it beside the model's tokenizer.json"]
-
-
-def by_library(cutter: Cutter, data: bytes) -> Cutter:
-    """Return the way of the ``sentencepiece`` library, where it is installed; else the one given,
-    which is computed without it.
-    """
-    try:
-        import sentencepiece
-    except ImportError:
-        return replace(cutter, name=f"{cutter.name}, computed without its library")
-    processor: Any = sentencepiece.SentencePieceProcessor(model_proto=data)
-    return replace(cutter, name=f"library {sentencepiece.__version__}", cut_pieces=processor.encode)
 
 
 def by_path(vocabulary: Vocabulary) -> Cutter:

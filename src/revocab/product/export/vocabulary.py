@@ -6,15 +6,15 @@ import json
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
 from revocab.errors import RevocabError, refuse
 from revocab.heavy_types import PreTrainedTokenizerFast
-from revocab.io import read_json
 from revocab.vocabulary.building.editable import EditableVocabulary
 from revocab.vocabulary.tokenizers.alphabets import BYTE_TOKENS, GPT2_WORDS, MARKER
 from revocab.vocabulary.tokenizers.canonical import strings_by_id
@@ -32,9 +32,7 @@ class Vocabulary:
 
     @classmethod
     def read(cls, folder: Path, models: Collection[str] = ("BPE",)) -> Vocabulary:
-        """Read a folder; raise :class:`RevocabError` for what a format of these models cannot
-        hold.
-        """
+        """Read a folder; raise :class:`RevocabError` for what a format cannot hold."""
         tokenizer = load_tokenizer(folder)
         model = json.loads(tokenizer.backend_tokenizer.to_str())["model"]
         if model["type"] not in models:
@@ -45,19 +43,17 @@ class Vocabulary:
                 * (model["type"] == "Unigram")
             )
         vocabulary = cls(tokenizer, EditableVocabulary.read(tokenizer, "model"))
-        refuse(f"{folder}: {problem}" for problem in vocabulary._problems())
-        return vocabulary
-
-    def _problems(self) -> Iterator[str]:
-        if not self.byte_level and self.plain.model == "BPE" and not self.spells_bytes:
-            missing = sum(token not in self.plain.ids for token in BYTE_TOKENS)
-            yield (
+        plain, problems = vocabulary.plain, []
+        if not vocabulary.byte_level and plain.model == "BPE" and not vocabulary.spells_bytes:
+            missing = sum(token not in plain.ids for token in BYTE_TOKENS)
+            problems.append(
                 "characters that the vocabulary lacks are not spelt in bytes"
                 f" ({missing} of 256 byte tokens are missing), as the scores of BPE need"
             )
-        spaced = [token for merge in self.plain.merges for token in merge if " " in token]
-        if spaced:
-            yield f"merges of tokens with a space in them: {some(map(repr, spaced))}"
+        if spaced := [token for merge in plain.merges for token in merge if " " in token]:
+            problems.append(f"merges of tokens with a space in them: {some(map(repr, spaced))}")
+        refuse(f"{folder}: {problem}" for problem in problems)
+        return vocabulary
 
     @property
     def byte_level(self) -> bool:
@@ -90,8 +86,7 @@ class Vocabulary:
         if self.spells_bytes:
             for token in BYTE_TOKENS:
                 kinds[self.plain.ids[token]] = "byte"
-        for number, kind in self.added.items():
-            kinds[number] = kind
+        kinds = [self.added.get(number, kind) for number, kind in enumerate(kinds)]
         unknown = self.plain.unknown or self.tokenizer.unk_token
         if unknown in self.plain.ids:
             kinds[self.plain.ids[unknown]] = "unknown"
@@ -100,10 +95,9 @@ class Vocabulary:
     @cached_property
     def space_before(self) -> bool:
         """Whether the tokenizer puts a space before a text."""
-        steps = (*self.steps("normalizer"), *self.steps("pre_tokenizer"))
         return any(
             step["type"] == "Prepend" or step.get("prepend_scheme", "never") != "never"
-            for step in steps
+            for step in (*self.steps("normalizer"), *self.steps("pre_tokenizer"))
         )
 
     def steps(self, part: str) -> list[dict[str, Any]]:
@@ -125,20 +119,23 @@ class Vocabulary:
                 patterns += [GPT2_WORDS] if step["use_regex"] else []
             elif kind == "Digits" and step["individual_digits"]:
                 patterns.append(r"\p{N}")
-            elif kind == "Split" and "Regex" in pattern and isolates(step):
+            # ``Removed`` with ``invert`` drops what lies between matches: nothing, if all match.
+            elif (
+                kind == "Split"
+                and "Regex" in pattern
+                and (
+                    step["behavior"] == "Isolated"
+                    or (
+                        step["behavior"] == "Removed"
+                        and step["invert"]
+                        and covers(pattern["Regex"])
+                    )
+                )
+            ):
                 patterns.append(pattern["Regex"])
             else:
                 patterns.append(f"<{' '.join([kind, *map(repr, pattern.values())])}>")
         return tuple(patterns)
-
-    def spacing_notes(self) -> Iterator[str]:
-        """Yield before which texts llama.cpp puts a space and the tokenizer does not."""
-        for step in self.steps("pre_tokenizer"):
-            scheme = step.get("prepend_scheme", "never")
-            if scheme != "never":
-                yield "no space is added before a text that begins with one"
-            if scheme == "first":
-                yield "nor after a special token"
 
     @cached_property
     def rewritten(self) -> dict[str, Callable[[str], object]]:
@@ -162,12 +159,13 @@ class Vocabulary:
         others = []
         for step in self.steps("normalizer"):
             old = step.get("pattern", {}).get("String")
-            puts_spaces = step["type"] == "Prepend" and step["prepend"] in (" ", MARKER)
-            marks_spaces = old == " " and step["content"] == MARKER
-            if not (
-                puts_spaces or marks_spaces or step["type"] == "NFC" or (old and is_internal(old))
-            ):
-                others.append(step)
+            is_known = (
+                step["type"] == "NFC"
+                or (step["type"] == "Prepend" and step["prepend"] in (" ", MARKER))
+                or (old == " " and step["content"] == MARKER)
+                or (old and is_internal(old))
+            )
+            others += [] if is_known else [step]
         return others
 
     def frame(self) -> tuple[bool, bool]:
@@ -177,39 +175,19 @@ class Vocabulary:
         """
         bare = self.tokenizer("a", add_special_tokens=False)["input_ids"]
         whole = self.tokenizer("a")["input_ids"]
-        for first in (False, True):
-            for last in (False, True):
-                before = [self.tokenizer.bos_token_id] * first
-                if whole == [*before, *bare, *[self.tokenizer.eos_token_id] * last]:
-                    return first, last
+        bos, eos = [self.tokenizer.bos_token_id], [self.tokenizer.eos_token_id]
+        for first, last in product((False, True), repeat=2):
+            if whole == [*bos * first, *bare, *eos * last]:
+                return first, last
         raise RevocabError(
             f"{self.tokenizer.name_or_path}: adds tokens other than bos and eos around a text,"
             " which llama.cpp cannot; change the post-processor"
         )
 
-    def end_ids(self, folder: Path) -> list[int]:
-        """Return the tokens that end an answer: the tokenizer's, then those of the model."""
-        ends = [self.tokenizer.eos_token_id]
-        for name in ("generation_config.json", "config.json"):
-            path = folder / name
-            named = read_json(path).get("eos_token_id") if path.is_file() else None
-            ends += named if isinstance(named, list) else [named]
-        return [end for end in dict.fromkeys(ends) if end is not None and end < len(self.tokens)]
-
 
 def is_internal(text: str) -> bool:
     """Return whether a text is of ``▁`` and control characters alone, which tokenizers escape."""
     return all(letter == MARKER or unicodedata.category(letter) == "Cc" for letter in text)
-
-
-def isolates(step: dict[str, Any]) -> bool:
-    """Return whether a split by a pattern keeps each match as a word, and all of the text.
-
-    ``Removed`` with ``invert`` drops what lies between matches: nothing, if each character matches.
-    """
-    if step["behavior"] == "Isolated":
-        return True
-    return step["behavior"] == "Removed" and step["invert"] and covers(step["pattern"]["Regex"])
 
 
 @cache

@@ -104,19 +104,14 @@ def ask_tokenizers(request: Request) -> list[Answer]:
     if not (request.folder / "tokenizer.json").is_file():
         raise Missing(f"{request.folder} has no tokenizer.json")
     tokenizer = load(request.folder)
-    ids = [
-        tokenizer.encode(entry.text, add_special_tokens=entry.special).ids
-        for entry in request.texts
-    ]
-    decoded = [tokenizer.decode(entry.ids, skip_special_tokens=True) for entry in request.texts]
+    texts = request.texts
+    ids = [tokenizer.encode(entry.text, add_special_tokens=entry.special).ids for entry in texts]
+    decoded = [tokenizer.decode(entry.ids, skip_special_tokens=True) for entry in texts]
     return [Answer(tokenizers.__version__, ids, decoded)]
 
 
 def load(folder: Path) -> Tokenizer:
-    """Return a folder's tokenizer without truncation and padding.
-
-    Raises :class:`RevocabError` for a file that the library does not read.
-    """
+    """Return a folder's tokenizer, without truncation and padding."""
     from tokenizers import Tokenizer
 
     check_tokenizer_file(folder)
@@ -134,14 +129,9 @@ ENVIRONMENT = Environment(
 )
 
 
-def ask_installed(request: Request) -> list[Answer]:
-    return [Answer(**answer) for answer in transformers_tokens.answers(request.data)]
-
-
 def ask_version_4(request: Request) -> list[Answer]:
     # -P: the modules beside the script are not to be imported.
-    script = str(Path(transformers_tokens.__file__))
-    return ask_there(ENVIRONMENT, ["-P", script], request.data)
+    return ask_there(ENVIRONMENT, ["-P", transformers_tokens.__file__], request.data)
 
 
 SCRIPT = Path(__file__).with_name("llama.mjs")
@@ -192,9 +182,9 @@ def ask_llama(
     *,
     texts: Sequence[str] = (),
     special: bool = True,
-    decode: Sequence[Sequence[int]] = (),
-    logits: Sequence[tuple[Sequence[int], Sequence[int]]] = (),
-    greedy: Sequence[tuple[Sequence[int], int]] = (),
+    decode: Sequence[list[int]] = (),
+    logits: Sequence[tuple[list[int], list[int]]] = (),
+    greedy: Sequence[tuple[list[int], int]] = (),
 ) -> LlamaAnswer:
     """Ask llama.cpp, on one thread of the CPU with keys and values in float32.
 
@@ -206,13 +196,10 @@ def ask_llama(
     """
     folder = llama_folder()
     request = {
-        "gguf": str(Path(gguf).absolute()),
-        "special": special,
-        "texts": list(texts),
-        "decode": [list(ids) for ids in decode],
-        "logits": [{"ids": list(ids), "positions": list(at)} for ids, at in logits],
-        "greedy": [{"ids": list(ids), "count": count} for ids, count in greedy],
-    }
+        "gguf": str(Path(gguf).absolute()), "special": special, "texts": texts, "decode": decode,
+        "logits": [{"ids": ids, "positions": at} for ids, at in logits],
+        "greedy": [{"ids": ids, "count": count} for ids, count in greedy],
+    }  # fmt: skip
     done = subprocess.run(
         ["node", SCRIPT, folder.absolute()],
         input=json.dumps(request), capture_output=True, text=True, check=False,
@@ -243,6 +230,9 @@ def ask_llama_cpp(request: Request) -> list[Answer]:
 def runtimes() -> dict[str, Callable[[Request], list[Answer]]]:
     """Return what asks each runtime; it raises :class:`Missing` where that is not there."""
     from revocab.product.verify import vllm
+
+    def ask_installed(request: Request) -> list[Answer]:
+        return [Answer(**answer) for answer in transformers_tokens.answers(request.data)]
 
     return {
         LLAMA_CPP: ask_llama_cpp,

@@ -130,7 +130,10 @@ def verified_model(named: str, options: VerifyOptions) -> Verified:
         results.append(Result("logits", "failed", unread))
         computes = False
     size = own.get_vocab_size()
-    requests = logit_requests(texts, size) if computes else ()
+    usable = [entry.ids[:MOST_TOKENS] for entry in texts if len(entry.ids) >= FEWEST_TOKENS]
+    usable = [ids for ids in usable if max(ids) < size] if computes else []
+    spread = usable[:: max(1, len(usable) // LOGIT_TEXTS)][:LOGIT_TEXTS]
+    requests = [(ids, [0, len(ids) // 2, len(ids) - 1]) for ids in spread]
     # Of ids that the model has not, most runtimes decode none, and end.
     within = [replace(text, ids=[number for number in text.ids if number < size]) for text in texts]
     request = Request(folder, within, options.gguf, requests)
@@ -179,18 +182,17 @@ def check_files(options: VerifyOptions) -> None:
         for name in options.runtime
         if name not in runtimes()
     ]
-    if options.gguf is not None and options.runtime and LLAMA_CPP not in options.runtime:
-        problems.append(f"--gguf: only {LLAMA_CPP} reads it; add it to --runtime")
-    files = [("--text", path) for path in options.text] + [("--gguf", options.gguf)]
+    files = [("--text", path) for path in options.text]
+    if options.gguf is not None:
+        files.append(("--gguf", options.gguf))
+        if options.runtime and LLAMA_CPP not in options.runtime:
+            problems.append(f"--gguf: only {LLAMA_CPP} reads it; add it to --runtime")
     problems += [
-        f"{flag}: {path} is not a file; give one"
-        for flag, path in files
-        if path is not None and not path.is_file()
+        f"{flag}: {file} is not a file; give one" for flag, file in files if not file.is_file()
     ]
     refuse(problems)
-    for _, path in files:
-        if path is not None:
-            check_file(path)
+    for _, file in files:
+        check_file(file)
 
 
 def expected(folder: Path, tokenizer: Tokenizer, lines: Sequence[str]) -> list[Expected]:
@@ -209,13 +211,6 @@ def expected(folder: Path, tokenizer: Tokenizer, lines: Sequence[str]) -> list[E
     return entries
 
 
-def logit_requests(texts: Sequence[Expected], size: int) -> list[tuple[list[int], list[int]]]:
-    usable = [entry.ids[:MOST_TOKENS] for entry in texts if len(entry.ids) >= FEWEST_TOKENS]
-    usable = [ids for ids in usable if max(ids) < size]
-    step = max(1, len(usable) // LOGIT_TEXTS)
-    return [(ids, [0, len(ids) // 2, len(ids) - 1]) for ids in usable[::step][:LOGIT_TEXTS]]
-
-
 def reference_logits(folder: Path, requests: Sequence[tuple[list[int], list[int]]]) -> Any:
     """Return transformers' logits in float32, a row for each position."""
     import torch
@@ -224,10 +219,7 @@ def reference_logits(folder: Path, requests: Sequence[tuple[list[int], list[int]
 
     model = load_causal_lm(folder, dtype=torch.float32).eval()
     with torch.no_grad():
-        rows = [
-            model(torch.tensor([ids])).logits[0, positions].float() for ids, positions in requests
-        ]
-    return torch.cat(rows)
+        return torch.cat([model(torch.tensor([ids])).logits[0, at].float() for ids, at in requests])
 
 
 #: So many tokens and characters are shown from where a difference begins.
@@ -273,7 +265,7 @@ def compared(
     answer: Answer,
     texts: Sequence[Expected],
     logits: Any,
-    namers: tuple[Callable[[int], str | None], Callable[[int], str | None]],
+    namers: Sequence[Callable[[int], str | None]],
     shown: int,
 ) -> Result:
     """Return what came of one way; ``namers`` name the tokens of expected and received ids."""
@@ -296,7 +288,7 @@ def compared(
     other_text = [*differences(decoded, "character decoded", CHARACTERS, (repr, repr))]
     rounded = apart is None or allowed is None or apart <= allowed
     state = "equal" if rounded and not other_ids and not other_text else "different"
-    same_ids, same_text = len(texts) - len(other_ids), len(texts) - len(other_text)
+    same_ids, same_text = (len(texts) - len(others) for others in (other_ids, other_text))
     listed = [*other_ids[:shown], *other_text[:shown]]
     return Result(
         runtime, state, answer.name, len(texts), same_ids, same_text, apart, allowed, listed

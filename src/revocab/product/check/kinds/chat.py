@@ -39,9 +39,8 @@ def rendering(subject: Subject) -> Iterator[Finding]:
     text = own_template(subject.tokenizer)
     if not text:
         return
-    template = ChatTemplate(
-        MARKS.sub("", text), "chat template", subject.tokenizer.special_tokens_map
-    )
+    special = subject.tokenizer.special_tokens_map
+    template = ChatTemplate(MARKS.sub("", text), "chat template", special)
     try:
         with quiet():
             rendered = template.rendered(PROBE, "two questions and answers").text
@@ -69,10 +68,8 @@ def spelling(subject: Subject, rendered: str) -> Iterator[Finding]:
 
 
 def opening(subject: Subject) -> Iterator[Finding]:
-    """Yield a template that does not open the answer where ``add_generation_prompt`` asks for it.
-
-    Nothing is missing where an answer follows the question with no more than spaces between, as in
-    Mistral's ``[/INST]``.
+    """Yield a template that does not open the answer where ``add_generation_prompt`` asks for it,
+    unless no more than spaces lie between question and answer, as in Mistral's ``[/INST]``.
     """
     if not own_template(subject.tokenizer):
         return
@@ -119,11 +116,8 @@ def ending(subject: Subject, rendered: str) -> Iterator[Finding]:
         met = [n for n in stops if n < len(subject.tokens)]
         mended.edit(GENERATION)["eos_token_id"] = [*met, end] if met else end
 
-    facts: dict[str, Any] = {
-        "token": subject.listed([end]),
-        "stops": subject.listed(stops) or "nothing",
-    }
-    yield fault("end-not-stopped", stop_there, **facts, end=end)
+    stopped = subject.listed(stops) or "nothing"
+    yield fault("end-not-stopped", stop_there, token=subject.listed([end]), stops=stopped, end=end)
 
 
 KIND = Kind("chat", (two_templates, rendering, opening), quick=True)

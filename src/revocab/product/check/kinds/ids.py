@@ -82,10 +82,8 @@ def ordinary(subject: Subject) -> Iterator[Finding]:
     tokens = subject.tokens
     for role in _ROLES:
         for file, ids in said_ids(subject)[f"{role}_token_id"].items():
-            words = [
-                n for n in ids if is_id(n) and 0 <= n < len(tokens) and tokens[n]
-                and n not in subject.special
-            ]  # fmt: skip
+            within = (n for n in ids if is_id(n) and 0 <= n < len(tokens))
+            words = [n for n in within if tokens[n] and n not in subject.special]
             if words:
                 facts: dict[str, Any] = {"role": role, "file": file, "ids": subject.listed(words)}
                 facts["effect"] = _EFFECTS["end" if role == "eos" else role]
@@ -134,9 +132,10 @@ def without_row(subject: Subject) -> Iterator[Finding]:
 def ids(subject: Subject) -> Iterator[Finding]:
     """Yield ids without a token, and added tokens that other programs number otherwise."""
     files = token_ids(subject.path)
-    empty = [number for number, token in enumerate(subject.tokens) if not token]
     if files is not None:
         empty = files.free
+    else:
+        empty = [number for number, token in enumerate(subject.tokens) if not token]
     if empty:
         last = max(*empty, len(subject.tokens) - 1)
         yield fault("ids-without-token", last=last, n=len(empty), listed=some(empty))

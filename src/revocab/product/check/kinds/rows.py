@@ -145,16 +145,12 @@ def unreachable(subject: Subject) -> Iterator[Finding]:
     tokens, files = subject.tokens, token_ids(subject.path)
     free = files.free if files is not None else ()
     # Bytes are there for texts that have no other token, whether there are such texts or not.
-    lost = [
-        n
-        for n, reason in subject.unreachable.items()
-        if reason != "utf8" and n not in free and not BYTE_TOKEN.fullmatch(tokens[n])
-    ]
+    others = (n for n, reason in subject.unreachable.items() if reason != "utf8" and n not in free)
+    lost = [n for n in others if not BYTE_TOKEN.fullmatch(tokens[n])]
     if lost:
         severity: Severity = "warning" if len(lost) > _LOST * len(subject.tokens) else "note"
-        yield fault(
-            "unreachable-tokens", severity=severity, n=len(lost), listed=subject.listed(lost)
-        )
+        listed = subject.listed(lost)
+        yield fault("unreachable-tokens", severity=severity, n=len(lost), listed=listed)
 
 
 KIND = Kind("rows", (check, ties, unreachable))

@@ -73,8 +73,8 @@ def fetched_code(subject: Subject) -> Iterator[Finding]:
                 yield fault("own-code", place=place, file=file, value=value)
             values = [*value.values()] if isinstance(value, dict) else [value]
             if key in keys and any(isinstance(code, str) and "/" in code for code in values):
-                facts: dict[str, Any] = {"place": place, "file": file, "value": value}
-                yield fault("fetched-kernels", partial(without, file, key), **facts)
+                fix = partial(without, file, key)
+                yield fault("fetched-kernels", fix, place=place, file=file, value=value)
 
 
 def settings_below(settings: Any, above: str = "") -> Iterator[tuple[str, str, Any]]:

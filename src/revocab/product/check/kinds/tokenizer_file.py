@@ -114,10 +114,7 @@ def differs(file: str, what: str) -> Finding:
 
 
 def vocabulary_of(subject: Subject) -> tuple[dict[str, int], dict[str, Any]]:
-    """Return what ``tokenizer.json`` has: all tokens with their ids, and its model.
-
-    Raises :class:`RevocabError` for what is no such file.
-    """
+    """Return all tokens of ``tokenizer.json`` with their ids, and its model."""
     content = subject.settings(TOKENIZER)
     try:
         model, added = content["model"], content.get("added_tokens") or ()
@@ -222,25 +219,18 @@ def special_tokens_map(subject: Subject) -> Iterator[Finding]:
         yield fault("special-tokens-map", file=file, listed=some(listed))
 
 
-def appended(subject: Subject) -> Iterator[Finding]:
+def text(subject: Subject) -> Iterator[Finding]:
+    """Yield what is added to every text, and what of a text no token stands for."""
     if ids := appended_tokens(subject.tokenizer):
         yield fault("appends-tokens", listed=subject.listed(ids))
-
-
-def without_token(subject: Subject) -> Iterator[Finding]:
     coverage = Coverage(text_encoder(subject.tokenizer.backend_tokenizer))
     missing, lost = coverage.missing_bytes, coverage.lacking
     vanish = coverage.loses_characters or coverage.unknown_id is None
     effect = "text with them loses them without a trace" if vanish else "they become unknown tokens"
     if lost:
         listed = some([f"0x{byte:02X}" for byte in lost], 24)
-        facts: dict[str, Any] = {
-            "missing": len(missing),
-            "n": len(lost),
-            "listed": listed,
-            "effect": effect,
-        }
-        yield fault("bytes-without-token", **facts)
+        facts: dict[str, Any] = {"missing": len(missing), "n": len(lost), "listed": listed}
+        yield fault("bytes-without-token", **facts, effect=effect)
     elif coverage.loses_characters:
         yield fault("characters-without-token")
 
@@ -256,11 +246,12 @@ def same_ids(subject: Subject) -> Iterator[Finding]:
         yield fault("auto-class", what=other)
 
 
-STALE = (sentencepiece, old_files, added_tokens_decoder)
 KIND = (
     Kind("tokenizer_file", (roles, splitter, spaces), quick=True, file=TOKENIZER),
-    Kind("stale_files", STALE, quick=True, file=TOKENIZER),
+    Kind(
+        "stale_files", (sentencepiece, old_files, added_tokens_decoder), quick=True, file=TOKENIZER
+    ),
     Kind("special_tokens_map", (special_tokens_map,), quick=True),
-    Kind("text", (appended, without_token), file=TOKENIZER),
+    Kind("text", (text,), file=TOKENIZER),
     Kind("auto_class", (same_ids,), quick=True, file=TOKENIZER),
 )

@@ -57,15 +57,11 @@ def rebuilt_index(subject: Subject) -> Callable[[Any], object] | None:
 
 def stray(subject: Subject) -> Iterator[Finding]:
     _ = subject.model.tensors  # raises where files are missing: others may be those
-    files = [file.name for file in sorted(subject.path.glob("*.safetensors"))]
-    strays = [
-        name
-        for name in files
-        if name not in subject.model.files
-        and not name.startswith(_OTHER_LAYOUTS)
-        # Said by its own finding.
-        and not (name == "model.safetensors" and subject.model.index is not None)
-    ]
+    own = {*subject.model.files}
+    if subject.model.index is not None:  # said by its own finding
+        own.add("model.safetensors")
+    files = sorted(file.name for file in subject.path.glob("*.safetensors"))
+    strays = [name for name in files if name not in own and not name.startswith(_OTHER_LAYOUTS)]
     if strays:
         yield fault("stray-weights", lambda mended: mended.remove(*strays), listed=some(strays))
 
