@@ -7,8 +7,8 @@ from functools import partial
 import pytest
 import yaml
 
+from revocab.evaluation.metrics import choice_metrics
 from revocab.evaluation.multiple_choice import harness, tasks
-from revocab.evaluation.multiple_choice.families import choice_metrics
 
 PREMISE, CHOICES = "Il mio corpo fece ombra.", ["Il sole sorse.", "L'erba era tagliata."]
 XCOPA = [

@@ -11,8 +11,8 @@ from evaluation_toys import IT_ROWS, write_model, write_task
 
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.chat_prompts import ChatOptions
+from revocab.evaluation.metrics import choice_metrics, families
 from revocab.evaluation.multiple_choice import tasks
-from revocab.evaluation.multiple_choice.families import choice_metrics, families
 from revocab.evaluation.multiple_choice.scoring import Scorer
 from revocab.evaluation.multiple_choice.task_file import read_task
 from revocab.evaluation.options import Scoring

@@ -3,7 +3,7 @@
 A score is a function of a weighted sum over items: the mean of item scores, or a corpus metric of
 summed counts (chrF++, BLEU, macro-F1). Both tests resample items, so all go the same way. Items of
 a task with parts (the subjects of MMLU) are resampled within their part, and items that belong
-together as one. Shares of right answers have score intervals instead (:func:`score_interval`).
+together as one. Shares of right answers have score intervals instead (:func:`wilson`).
 
 Paired bootstrap: Koehn, "Statistical Significance Tests for Machine Translation Evaluation", EMNLP
 2004. Permutation (approximate randomisation): Noreen, "Computer-Intensive Methods for Testing
@@ -93,17 +93,6 @@ def mean_items(
     elif by_part:
         weights_N = (np.asarray(by_part) / sizes)[parts_N]
     return Items(values_N[:, None], weights_N, parts_N, first_sum)
-
-
-def corpus_items(metric: Any, outputs: Sequence[str], references: Sequence[Sequence[str]]) -> Items:
-    """Return items of a sacrebleu corpus metric: its counts per sentence."""
-
-    def score(sums_RK: np.ndarray) -> np.ndarray:
-        whole = np.rint(sums_RK).astype(int).tolist()  # sacrebleu counts in integers
-        return np.array([metric._compute_score_from_stats(sums).score for sums in whole])
-
-    columns = list(zip(*references, strict=True))
-    return Items.of(metric._extract_corpus_statistics(outputs, columns), score)
 
 
 def accuracy(counts_RLL: np.ndarray) -> np.ndarray:
@@ -306,43 +295,33 @@ def bootstrap(items: Items, resamples: int = RESAMPLES, seed: int = SEED) -> Int
 
 
 def score_columns(items: Items, whole: float = 1.0) -> dict[str, float | None]:
-    """Return a score as tables have it: None for what fewer than two items lack. ``whole``: as in
-    :func:`score_interval`.
+    """Return a score and its 95 % interval, Wilson's of a share, else the percentile bootstrap's;
+    None for what fewer than two items lack.
+
+    A bootstrap of few items says too little of a share near 0 or 1: nothing, where all items are
+    equal. ``whole``: the value of an item that is right, the other being 0.
     """
-    interval = score_interval(items, whole)
+    interval = wilson(items, whole) or bootstrap(items)
     bounds = asdict(interval) if interval else dict.fromkeys(("low", "high", "stderr"))
     return {"value": items.value(), **bounds}
 
 
-def score_interval(items: Items, whole: float = 1.0) -> Interval | None:
-    """Return the 95 % interval of a score: Wilson's of a share, else the percentile bootstrap's.
-
-    A bootstrap of few items says too little of a share near 0 or 1: nothing, where all items are
-    equal. ``whole``: the value of an item that is right, the other being 0. None for fewer than two
-    items.
-    """
-    if len(items.weights_N) < 2:
-        return None
-    return wilson(items, whole) or bootstrap(items)
-
-
 def wilson(items: Items, whole: float = 1.0) -> Interval | None:
     """Return the 95 % score interval of a share, or of a weighted mean of the shares of parts; None
-    unless every item is 0 or ``whole`` and counts as the others of its part do.
+    unless every one of at least two items is 0 or ``whole`` and counts as others of its part do.
 
     Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", 1927. Those of
     parts are added by squares: Zou and Donner, 2008.
     """
     values_N = items.counts_NK[:, 0] / whole
-    right = (
-        math.isfinite(whole) and items.score is first_sum and np.isin(values_N, (0.0, 1.0)).all()
-    )
+    shares = math.isfinite(whole) and items.score is first_sum and len(values_N) > 1
+    if not shares or not np.isin(values_N, (0.0, 1.0)).all():
+        return None
     # Items that count alike are those of one share, whatever parts they have.
     parts_N = items.parts_N if np.ptp(items.weights_N) > 1e-12 else np.zeros(len(values_N), int)
     _, parts_N, counts_P = np.unique(parts_N, return_inverse=True, return_counts=True)
     weights_P = np.bincount(parts_N, items.weights_N)
-    even = np.allclose((weights_P / counts_P)[parts_N], items.weights_N, rtol=1e-9, atol=0)
-    if not right or not even:
+    if not np.allclose((weights_P / counts_P)[parts_N], items.weights_N, rtol=1e-9, atol=0):
         return None
     shares_P = np.bincount(parts_N, values_N) / counts_P
     spreads_P = NORMAL_95**2 / counts_P
