@@ -140,8 +140,7 @@ def test_examples_of_rucola_begin_at_its_30th_row(paths):
 
 
 @pytest.mark.parametrize(
-    ("side", "headline"),
-    [("en", " about {}.\n\n"), ("ru", " на тему {}.\n\n")],
+    ("side", "headline"), [("en", " about {}.\n\n"), ("ru", " на тему {}.\n\n")]
 )
 def test_examples_of_mmlu_are_of_the_subject_in_order(paths, side, headline):
     answerer = Answerer(darumeru.right)

@@ -6,6 +6,7 @@ import pytest
 from evaluation_toys import write_model
 from jobs import job_of
 from pydantic import ValidationError
+from test_chat_prompts import CHATML
 
 from revocab.device import Checkpoint
 from revocab.errors import RevocabError
@@ -183,11 +184,6 @@ def test_what_ends_an_answer_is_never_inside_one():
 
 # Rows that ask by messages of their own -----------------------------------------------------------
 
-CHATML = (
-    "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}"
-    "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
-)
-
 
 def own_row(number, label="Ответ:"):
     """A row as those of RefalMachine/darumeru are, whose roles are user and bot."""
@@ -257,14 +253,14 @@ OPTIONS = Generating(max_new_tokens=500, context_length=2048)
 def test_plain_text_goes_on_after_the_label_up_to_the_stop(tmp_path, engine):
     generate_task(engine, own_prompts(tmp_path, shots=0), OPTIONS)
     (first, _), most, stop = engine.calls
-    assert first == f"<s>{question(0)}\nОтвет:" and (most, stop) == (9, "\n")
+    assert (first, most, stop) == (f"<s>{question(0)}\nОтвет:", 9, "\n")
 
 
 def test_a_template_leaves_the_answer_open_after_its_label(tmp_path, chat_engine):
     generate_task(chat_engine, own_prompts(tmp_path, shots=0), OPTIONS)
     (first, _), most, stop = chat_engine.calls
     expected = f"<|im_start|>user\n{question(0)}<|im_end|>\n<|im_start|>assistant\nОтвет:"
-    assert first == expected and (most, stop) == (9, None)
+    assert (first, most, stop) == (expected, 9, None)
 
 
 def test_a_label_of_a_layout_may_begin_the_answer_too(tmp_path, chat_engine):

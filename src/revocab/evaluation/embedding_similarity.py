@@ -67,10 +67,7 @@ class Anchors:
 
 
 def choose_anchors(
-    vocabulary: list[CanonicalToken],
-    per_kind: int,
-    seed: int,
-    known: Container[int] | None = None,
+    vocabulary: list[CanonicalToken], per_kind: int, seed: int, known: Container[int] | None = None
 ) -> Anchors:
     """Draw ``per_kind`` word-start and as many continuation tokens; compare all text tokens.
 

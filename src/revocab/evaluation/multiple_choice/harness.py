@@ -17,12 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError, refuse
-from revocab.evaluation.multiple_choice.task_file import (
-    RENDERER,
-    Metadata,
-    Shots,
-    read_task,
-)
+from revocab.evaluation.multiple_choice.task_file import RENDERER, Metadata, Shots, read_task
 from revocab.evaluation.multiple_choice.tasks import FIELDS
 from revocab.evaluation.options import Scoring
 from revocab.evaluation.records import version
