@@ -95,10 +95,10 @@ def choose_anchors(
 def relative_representation(
     matrix_VD: torch.Tensor, anchors: Anchors, relative: Relative
 ) -> torch.Tensor:
-    """Return each compared token's products with the anchors, as unit rows (float32, [T, A]).
+    """Return each compared token's products with the anchors, as unit rows (float32, [T, A]), since
+    only cosines between them are compared; zero rows stay zero.
 
-    ``dot``: raw products, as the released code; ``cosine``: as Moschella et al. Rows end at norm 1
-    because only cosines between them are asked for. Zero rows stay zero.
+    ``dot``: raw products, as the released code; ``cosine``: as Moschella et al.
     """
     import torch
 

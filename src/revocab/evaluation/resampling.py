@@ -96,17 +96,15 @@ def mean_items(
 
 
 def accuracy(counts_RLL: np.ndarray) -> np.ndarray:
-    """Return the share of items [R] whose prediction is their gold label.
-
-    ``counts_RLL`` count items by gold label (rows) and predicted label (columns).
+    """Return the share of items [R] whose prediction is their gold label; ``counts_RLL`` count
+    items by gold label (rows) and predicted label (columns).
     """
     return np.trace(counts_RLL, axis1=1, axis2=2) / counts_RLL.sum(axis=(1, 2))
 
 
 def macro_f1(counts_RLL: np.ndarray) -> np.ndarray:
-    """Return the unweighted mean [R] of F1 over the labels that are gold or predicted at all.
-
-    A label that is never predicted, or never gold, has 0, as in scikit-learn.
+    """Return the unweighted mean [R] of F1 over the labels that are gold or predicted at all: 0 for
+    one that is never both, as in scikit-learn.
     """
     right_RL = np.diagonal(counts_RLL, axis1=1, axis2=2)
     either_RL = counts_RLL.sum(axis=1) + counts_RLL.sum(axis=2)
@@ -208,7 +206,6 @@ def mean_of_tasks(tasks: Sequence[Items]) -> Items:
 @functools.lru_cache(maxsize=64)  # a system is compared with each of the others
 def mean_of_seeds(items: tuple[Items, ...]) -> Items:
     """Return the items whose score is the mean of the scores of several seeds' on the same items.
-
     Raises ``ValueError`` if the items are not the same in number.
     """
     first = items[0]
@@ -275,9 +272,8 @@ def new_draws(parts_N: np.ndarray, resamples: int, seed: int) -> Iterator[np.nda
 def bootstrap_scores(
     items: Items, resamples: int = RESAMPLES, seed: int = SEED
 ) -> np.ndarray | None:
-    """Return the scores [R] of resampled items; None for fewer than two items.
-
-    Equal items, parts and seed give equal draws: scores of two systems are paired.
+    """Return the scores [R] of resampled items; None for fewer than two items. Equal items, parts
+    and seed give equal draws: scores of two systems are paired.
     """
     if len(items.weights_N) < 2:
         return None

@@ -29,9 +29,8 @@ COLUMNS = (
 
 @dataclass
 class Comet:
-    """A COMET model, loaded when first used.
-
-    ``name`` is a checkpoint file, a folder that holds one, or a Hub id (``ID`` or ``ID@REVISION``).
+    """A COMET model, loaded when first used: a checkpoint file, a folder that holds one, or a Hub
+    id (``ID`` or ``ID@REVISION``).
     """
 
     name: str
@@ -105,9 +104,8 @@ class Comet:
 
 
 def samples(prompts: Sequence[Row], outputs: Sequence[Row], where: str) -> list[dict[str, str]]:
-    """Return what COMET compares: source, output and reference of each item.
-
-    Raises :class:`RevocabError` if the outputs are not those of the prompts.
+    """Return source, output and reference of each item; raise :class:`RevocabError` if the outputs
+    are not those of the prompts.
     """
     if [row["id"] for row in prompts] != [row["id"] for row in outputs]:
         raise RevocabError(f"{where}: its items do not match the prompts; generate again")
@@ -177,10 +175,7 @@ def score_run(
 
 
 def comet_version() -> str:
-    """Return the installed version of unbabel-comet.
-
-    Raises :class:`RevocabError` where there is none.
-    """
+    """Return the version of unbabel-comet; raise :class:`RevocabError` where there is none."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:

@@ -65,9 +65,8 @@ class SharedContext:
     requests: list[tuple[int, list[int]]] = field(default_factory=list)
 
     def layout(self) -> Layout:
-        """Return the row of the context and all choices without their last token.
-
-        Segment 0 is the context; index i predicts the token after it.
+        """Return the row of the context (segment 0) and all choices without their last token; index
+        i predicts the token after it.
         """
         tokens = list(self.context)
         positions, segments = list(range(len(tokens))), [0] * len(tokens)
@@ -313,9 +312,8 @@ def undecided(choices: Collection[tuple[float, float]]) -> bool:
 
 
 def batch_mates(requests: Sequence[Request], chosen: Collection[int], size: int) -> list[int]:
-    """Return the indices of all requests in the harness's batches that hold a ``chosen`` one.
-
-    Given to the harness without the rest, they form the same batches again.
+    """Return the indices of all requests in the harness's batches that hold a ``chosen`` one: given
+    to the harness without the rest, they form the same batches again.
     """
     rows: dict[tuple[int, ...], list[int]] = {}  # what differs in the last token only is run once
     for i, (_, context, choice) in enumerate(requests):

@@ -6,6 +6,7 @@ import hashlib
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -58,12 +59,11 @@ ITEM_COLUMNS = ("run", "step", "task", "metric", "parts", "by_part", "choices", 
 def score_checkpoints(
     run: str, models: Mapping[int, Path], tasks: Sequence[Path], out: Path, options: Scoring
 ) -> None:
-    """Score every model, by step, on every task file and write one table to ``out``.
+    """Score every model, by step, on every task file; write one table to ``out``, by step and task,
+    and beside it every item's score, for comparing runs item by item.
 
-    Beside it a file of items holds every item's score, for comparing runs item by item. Scores
-    of every (checkpoint, task) stay on record beside ``out``: a killed evaluation continues where
-    it was, and a further task or checkpoint costs itself alone. Rows are sorted by step, then task
-    order.
+    Scores of every (checkpoint, task) stay on record beside ``out``: a killed evaluation continues
+    where it was, and a further task or checkpoint costs itself alone.
     """
     items = out.with_name(f"{out.stem}_items.jsonl.gz")
     check_files(out, items, inputs=[*models.values(), *tasks])
@@ -94,12 +94,11 @@ def score_checkpoints(
 
 
 def check_arguments(models: Mapping[int, Path], tasks: Sequence[Path]) -> None:
-    names = [path.stem for path in tasks]
-    twice = sorted({name for name in names if names.count(name) > 1})
+    names = Counter(path.stem for path in tasks)
     problems = [
         *(p for folder in models.values() for p in refused(check_model_folder, folder)),
         *(p for path in tasks for p in refused(read_task, path)),
-        *(f"--tasks: {name!r} is given twice" for name in twice),
+        *(f"--tasks: {name!r} is given twice" for name in sorted(names) if names[name] > 1),
     ]
     refuse(problems)
 
@@ -253,10 +252,8 @@ def parts_of(loaded: TaskDict) -> list[Task]:
 
 
 def item_scores(tasks: Sequence[Task], metric: str, value: float) -> dict[str, Any]:
-    """Return the scores of the items of a task's parts, and how they make up ``value``.
-
-    ``parts`` are the sizes of a group's tasks, whose items follow each other; ``by_part`` says that
-    their means were averaged without weights.
+    """Return the scores of the items of a task's parts, and how they make up ``value``: ``parts``
+    are the sizes of a group's tasks, ``by_part`` says that their means were averaged unweighted.
     """
     values = [float(scores[metric]) for task in tasks for scores, *_ in task.item_scores]
     sizes = [len(task.item_scores) for task in tasks]
@@ -319,9 +316,8 @@ def label_pair(task: Task, doc: Any, results: Sequence[tuple[float, bool]]) -> l
 
 
 def config_hash(path: Path, loaded: TaskDict, options: Scoring) -> str:
-    """Return a short hash of what decides a score beside the model: prompt, data, shots, limit.
-
-    The same task has the same hash on every machine: paths are left out.
+    """Return a short hash of what decides a score beside the model: prompt, data, shots, limit, and
+    no paths.
     """
     config = read_task(path)
     if "harness" in config:
