@@ -33,14 +33,11 @@ class Records:
     def __init__(self, folder: Path):
         self.folder = folder
 
-    def path(self, parts: Parts) -> Path:
-        return self.folder / f"{digest(parts)}.json"
-
     def read(self, parts: Parts) -> Any | None:
         """Return what was made from ``parts``; None where nothing was, or where a record that names
         other parts, or whose value was changed, is refused with a line on stderr.
         """
-        path = self.path(parts)
+        path = self.folder / f"{digest(parts)}.json"
         if not path.is_file():
             return None
         try:
@@ -55,7 +52,7 @@ class Records:
         return None
 
     def write(self, parts: Parts, value: Any) -> None:
-        write_json(self.path(parts), self._record(parts, value))
+        write_json(self.folder / f"{digest(parts)}.json", self._record(parts, value))
 
     def _record(self, parts: Parts, value: Any) -> dict[str, Any]:
         plain = json.loads(json.dumps(parts))

@@ -168,8 +168,8 @@ def task_scores(
         scores.append({"metric": name, **row, "reason": ""})
     if find_kind(kind).comet:  # it is computed in an environment of its own
         empty = dict.fromkeys(("value", "stderr", "low", "high"))
-        reason = COMET_APART if comet_apart else NO_COMET
-        scores.append({"metric": COMET, **empty, "reason": reason})
+        why = COMET_APART if comet_apart else NO_COMET
+        scores.append({"metric": COMET, **empty, "reason": why})
     return scores
 
 

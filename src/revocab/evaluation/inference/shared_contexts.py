@@ -18,9 +18,9 @@ change the last digits too.
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -93,10 +93,8 @@ def tokenizer_fingerprint(folder: Path) -> str:
     return digest.hexdigest()
 
 
-@cache
-def token_ids_of(fingerprint: str) -> dict[tuple[Any, ...], list[int]]:
-    """Return the memory of texts' token ids that all checkpoints of one tokenizer share."""
-    return {}
+#: Token ids of texts, which all checkpoints of one tokenizer (by its fingerprint) share.
+TOKEN_IDS: defaultdict[str, dict[tuple[Any, ...], list[int]]] = defaultdict(dict)
 
 
 class SharedContextLM(HFLM):
@@ -105,7 +103,7 @@ class SharedContextLM(HFLM):
     batch_size_per_gpu: int
 
     def __init__(self, folder: Path, **options: Any) -> None:
-        self._token_ids = token_ids_of(tokenizer_fingerprint(folder))
+        self._token_ids = TOKEN_IDS[tokenizer_fingerprint(folder)]
         super().__init__(**options)
         self.rescored = 0  # items that were near ties
         self._instances: Sequence[Instance] = ()

@@ -8,7 +8,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,23 +72,16 @@ def score_checkpoints(
     records = Records(out.with_name(f".{out.name}.records"))
     rows: list[dict[str, Any]] = []
     scorer = Scorer(tasks, options)
+    say = partial(print, file=sys.stderr, flush=True)
     for step, folder in sorted(models.items()):
         start = time.monotonic()
         step_rows = scorer.score_all(folder, records)
         rows += [{"run": run, "step": step, **row} for row in step_rows]
         first = {row["task"]: row["value"] for row in reversed(step_rows)}
-        print(
-            f"{run} step {step}: {len(tasks)} tasks, mean acc"
-            f" {sum(first.values()) / len(tasks):.3f}, {time.monotonic() - start:.1f} s",
-            file=sys.stderr,
-            flush=True,
-        )
+        mean, seconds = sum(first.values()) / len(tasks), time.monotonic() - start
+        say(f"{run} step {step}: {len(tasks)} tasks, mean acc {mean:.3f}, {seconds:.1f} s")
     if scorer.truncated:
-        print(
-            f"{run}: {scorer.truncated} requests were longer than the model's context and were"
-            " truncated at the beginning",
-            file=sys.stderr,
-        )
+        say(f"{run}: {scorer.truncated} requests lost their beginning, longer than a context")
     write_jsonl(items, [{name: row.get(name) for name in ITEM_COLUMNS} for row in rows])
     write_csv(out, COLUMNS, [{name: row[name] for name in COLUMNS} for row in rows])
 
@@ -110,7 +103,6 @@ class Scorer:
         self.paths = {path.stem: path for path in tasks}
         self.options = options
         self.truncated = 0
-        self._provenance: dict[str, dict[str, str]] = {}
 
     @cached_property
     def tasks(self) -> dict[str, TaskDict]:
@@ -180,15 +172,15 @@ class Scorer:
             ) from error
         except (TemplateError, OverflowError) as error:  # tasks' own templates raise RevocabError
             raise RevocabError(f"task {name}: chat template: {explain(error)}") from None
-        if name not in self._provenance:  # read once for all checkpoints
-            config, data = read_task(self.paths[name]), self._files[name]["data"]
-            own = f"sha256:{data[:16]}" if data else harness.data_revision(self.tasks[name], config)
-            self._provenance[name] = {
-                "config_hash": config_hash(self.paths[name], self.tasks[name], self.options),
-                "data_revision": own,
-                "engine": self.options.engine,
-            }
-        known = {"cut_prompts": model.truncated - before, **self._provenance[name]}
+        config, data = read_task(self.paths[name]), self._files[name]["data"]
+        known = {
+            "cut_prompts": model.truncated - before,
+            "config_hash": config_hash(self.paths[name], self.tasks[name], self.options),
+            "data_revision": (
+                f"sha256:{data[:16]}" if data else harness.data_revision(self.tasks[name], config)
+            ),
+            "engine": self.options.engine,
+        }
         return [{**row, **known} for row in rows]
 
     @cached_property
