@@ -224,12 +224,11 @@ def test_a_measured_step_stands_for_a_device(repository, monkeypatch, tmp_path):
 
 def test_json_has_every_number(repository, monkeypatch):
     monkeypatch.chdir(repository)
-    words = ["--configfile", "config/demos/demo.yaml", "--gpu", "h100"]
-    bill = json.loads(plan_verb([*words, "--json"]))
+    bill = json.loads(
+        plan_verb(["--configfile", "config/demos/demo.yaml", "--gpu", "h100", "--json"])
+    )
     assert bill["totals"]["energy"][0] > 0 and bill["disk"]["checkpoints"] > 0
     assert all(training["hours"] > 0 for training in bill["trainings"].values())
-    page = plan_verb(words)
-    assert all(name in page for name in bill["trainings"])
 
 
 # --- beside what is measured ----------------------------------------------------------------------

@@ -131,31 +131,20 @@ def log_likelihoods(folder, tasks, *, share_contexts, batch_size=5):
     return model, found
 
 
-@pytest.mark.parametrize("batch_size", [1, 5, 64])
-def test_shared_contexts_change_nothing(workplace, batch_size):
-    folder, _, tasks = workplace
-    path = folder / "step-000005"
-    plain_model, plain = log_likelihoods(path, tasks, share_contexts=False)
-    shared_model, shared = log_likelihoods(path, tasks, share_contexts=True, batch_size=batch_size)
-    assert shared_model.shares_contexts and not plain_model.shares_contexts
-    assert [greedy for _, greedy in shared] == [greedy for _, greedy in plain]
-    torch.testing.assert_close(
-        torch.tensor([score for score, _ in shared]),
-        torch.tensor([score for score, _ in plain]),
-        rtol=1e-5,
-        atol=1e-4,
-    )
-
-
-def test_too_long_requests_go_the_harness_way(tmp_path, workplace, monkeypatch):
+@pytest.mark.parametrize("context", [256, 40])
+def test_shared_contexts_change_nothing_and_too_long_requests_go_the_harness_way(
+    tmp_path, workplace, monkeypatch, context
+):
     """In batches of so many tokens on a CPU, without such a limit on a GPU."""
     _, _, tasks = workplace
-    path = write_model(tmp_path / "short", context_length=40)
+    path = write_model(tmp_path / "model", seed=5, context_length=context)
     plain_model, plain = log_likelihoods(path, tasks, share_contexts=False)
-    for tokens in (shared_contexts.CPU_TOKENS, float("inf")):
+    assert (plain_model.truncated > 0) == (context == 40)
+    for tokens, size in ((shared_contexts.CPU_TOKENS, 1), (float("inf"), 64)):
         monkeypatch.setattr(shared_contexts, "CPU_TOKENS", tokens)
-        shared_model, shared = log_likelihoods(path, tasks, share_contexts=True)
-        assert 0 < shared_model.truncated == plain_model.truncated < len(plain)
+        model, shared = log_likelihoods(path, tasks, share_contexts=True, batch_size=size)
+        assert model.shares_contexts and not plain_model.shares_contexts
+        assert model.truncated == plain_model.truncated < len(plain)
         torch.testing.assert_close(torch.tensor(shared), torch.tensor(plain), rtol=1e-5, atol=1e-4)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from evaluation_toys import write_model
 from jobs import job_of
-from pydantic import ValidationError
 from test_chat_prompts import CHATML
 
 from revocab.device import Checkpoint
@@ -24,7 +23,6 @@ from revocab.evaluation.inference.decoding import Output
 from revocab.evaluation.inference.engines.transformers import TransformersGenerator
 from revocab.evaluation.options import Generating
 from revocab.io import write_jsonl
-from revocab.training.chat.layout import LayoutOptions
 from revocab.training.chat.messages import filled
 
 POOL = [{"id": f"p{i}", "it": f"frase {i}", "en": f"sentence {i}"} for i in range(20)]
@@ -167,6 +165,7 @@ def test_rows_with_an_empty_field_are_left_out_aloud(tmp_path, capsys):
         ({"unit": "sentence"}, "unit: unknown key .*repeat_instruction"),
         ({"shots": 30}, "only 20 other"),
         ({"layout": {"labels": ["Text"]}}, r"layout\.labels: 1 given, 2 needed"),
+        ({"layout": {"between_shots": " ## "}}, r"between_shots: "),  # might stand in an answer
         ({"layout": {"instruction": "<<greet>>"}}, r"it\.yaml .*greet"),
         ({"test": [{"id": "t0", "it": "x"}]}, r"test\.jsonl, row t0: no field 'en'.*: id, it"),
     ],
@@ -174,12 +173,6 @@ def test_rows_with_an_empty_field_are_left_out_aloud(tmp_path, capsys):
 def test_bad_options_and_rows_are_named(tmp_path, changes, message):
     with pytest.raises(RevocabError, match=message):
         translations(tmp_path, **changes)
-
-
-def test_what_ends_an_answer_is_never_inside_one():
-    """Texts are one line each."""
-    with pytest.raises(ValidationError, match="between_shots"):
-        LayoutOptions(between_shots=" ## ")
 
 
 # Rows that ask by messages of their own -----------------------------------------------------------
