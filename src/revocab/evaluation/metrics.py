@@ -187,9 +187,8 @@ def corpus_score(name: str, rows: Sequence[Row], languages: Sequence[str]) -> It
 
 
 class WordTokenizer:
-    """Words for ROUGE: runs of letters and digits of any script, lower case, accents kept.
-
-    rouge_score's own drops everything but a-z and 0-9, so that "città" becomes "citt".
+    """Words for ROUGE: runs of letters and digits of any script, lower case, with accents, of which
+    rouge_score's own make "citt" of "città".
     """
 
     def tokenize(self, text: str) -> list[str]:
@@ -235,9 +234,8 @@ def articles(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def normalise_answer(text: str, language: str) -> list[str]:
-    """Return an answer's words as SQuAD compares them: lower case, no punctuation, no articles.
-
-    In SQuAD's order, punctuation first, but for elided articles, which are known by theirs.
+    """Return an answer's words as SQuAD compares them: lower case, no punctuation, no articles; in
+    its order, punctuation first, but for elided articles, which are known by theirs.
     """
     elided, plain = articles(language)
     text = elided.sub(" ", unicodedata.normalize("NFC", text).lower())

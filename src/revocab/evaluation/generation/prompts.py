@@ -24,13 +24,11 @@ from typing import Any
 from pydantic import Field
 
 from revocab.closed import Id, Job
-from revocab.corpora.source import Form, origin, place, read_numbered
+from revocab.corpora.source import Form, place, read_numbered
 from revocab.errors import RevocabError, all_of, naming
 from revocab.evaluation.generation.kind import PromptOptions, find_kind
 from revocab.evaluation.metrics import Row
-from revocab.io import sha256, write_json, write_jsonl
 from revocab.limits import Seed
-from revocab.output import check_files
 from revocab.training.chat.layout import Languages, Layout
 from revocab.training.chat.messages import ASSISTANT, Message, checked_messages, filled
 
@@ -44,18 +42,6 @@ class PromptJob(PromptOptions, Job):
     test: Form = Field(
         default=Form(), description="form of the files of queries, or a Hub data set"
     )
-
-
-def write_prompts(
-    job: PromptJob, pool_files: Sequence[Path], test_files: Sequence[Path], out: Path
-) -> None:
-    described = out.with_suffix(".manifest.json")
-    check_files(out, described, inputs=[*pool_files, *test_files])
-    rows = build_prompts(job, pool_files, test_files)
-    write_jsonl(out, rows)
-    sources = {"pool": origin(job.pool, pool_files), "test": origin(job.test, test_files)}
-    manifest = {"task": job.task, "rows": len(rows), **sources, "sha256": sha256(out)}
-    write_json(described, manifest)
 
 
 def build_prompts(

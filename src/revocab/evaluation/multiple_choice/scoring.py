@@ -67,7 +67,11 @@ def score_checkpoints(
     """
     items = out.with_name(f"{out.stem}_items.jsonl.gz")
     check_files(out, items, inputs=[*models.values(), *tasks])
-    check_arguments(models, tasks)
+    names = Counter(path.stem for path in tasks)
+    problems = [p for folder in models.values() for p in refused(check_model_folder, folder)]
+    problems += [p for path in tasks for p in refused(read_task, path)]
+    problems += [f"--tasks: {name!r} is given twice" for name, times in names.items() if times > 1]
+    refuse(problems)
     quiet_loading()
     records = Records(out.with_name(f".{out.name}.records"))
     rows: list[dict[str, Any]] = []
@@ -84,16 +88,6 @@ def score_checkpoints(
         say(f"{run}: {scorer.truncated} requests lost their beginning, longer than a context")
     write_jsonl(items, [{name: row.get(name) for name in ITEM_COLUMNS} for row in rows])
     write_csv(out, COLUMNS, [{name: row[name] for name in COLUMNS} for row in rows])
-
-
-def check_arguments(models: Mapping[int, Path], tasks: Sequence[Path]) -> None:
-    names = Counter(path.stem for path in tasks)
-    problems = [
-        *(p for folder in models.values() for p in refused(check_model_folder, folder)),
-        *(p for path in tasks for p in refused(read_task, path)),
-        *(f"--tasks: {name!r} is given twice" for name in sorted(names) if names[name] > 1),
-    ]
-    refuse(problems)
 
 
 class Scorer:
