@@ -316,9 +316,8 @@ def devices_for(memory: float | None, each: float) -> int:
 
 
 def disk_of(layout: Layout, sizes: Sizes, trainings: Sequence[Training]) -> dict[str, float]:
-    """Return the bytes of weights and packed rows by stage of the workflow, without resume states.
-
-    Models in a folder are linked; a stand-in is counted before it is trained.
+    """Return the bytes of weights and packed rows by stage of the workflow, without resume states;
+    models in a folder are linked, and a stand-in is counted before it is trained.
     """
     fetched = [name for name, entry in layout.experiment.models.items() if not entry.path]
     models = [config for name in fetched if (config := sizes.model(name))]
@@ -341,11 +340,10 @@ def packed_bytes(layout: Layout, sizes: Sizes, tokenizer: str, mixture: str, rec
     entry, vocabulary = layout.experiment.recipes[recipe], sizes.vocabulary(tokenizer)
     if vocabulary is None:
         return 0
-    width = 2 if vocabulary <= SHORT_IDS else 4
     # Of conversations, where each begins and what is learned are packed as well.
-    each = width + 2 if entry.loss == ANSWERS else width
+    width = (2 if vocabulary <= SHORT_IDS else 4) + (2 if entry.loss == ANSWERS else 0)
     tokens = entry.steps * entry.batch_size * entry.sequence_length
-    return tokens * each + tokens_held_out(layout) * HELDOUT
+    return tokens * width + tokens_held_out(layout) * HELDOUT
 
 
 def start_bytes(sizes: Sizes, run: Run) -> float:

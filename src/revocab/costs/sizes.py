@@ -157,9 +157,8 @@ class Sizes:
 
 
 def read_config(place: Path) -> Config:
-    """Return a ``config.json``, or that of a folder; of a composite one the text part.
-
-    Raises :class:`RevocabError` where there is none, or it is no mapping.
+    """Return a ``config.json``, or that of a folder; of a composite one the text part. Raises
+    :class:`RevocabError` where there is none, or it is no mapping.
     """
     file = place / "config.json" if place.is_dir() else place
     if not file.is_file():
