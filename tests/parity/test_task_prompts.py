@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import pytest
 import yaml
 
+from revocab.evaluation.metrics import choice_metrics
 from revocab.evaluation.multiple_choice import harness, tasks
-from revocab.evaluation.multiple_choice.families import choice_metrics
 
 PREMISE, CHOICES = "Il mio corpo fece ombra.", ["Il sole sorse.", "L'erba era tagliata."]
 XCOPA = [
@@ -134,7 +132,7 @@ def test_requests_are_the_harness_own(
     config = tasks.build_task(template, path, hub=tasks.HubData(id="a/b"), language=language)
     data = DatasetDict(test=Dataset.from_list(ours))
     config |= {"test_split": "test", "dataset_kwargs": None}
-    config["custom_dataset"] = partial(harness.returned, data)
+    config["custom_dataset"] = lambda **_: data
     (found,) = manager.load([config])["tasks"].values()
     assert requests(found) == requests(expected)
 

@@ -143,19 +143,17 @@ def write_task(
 
 def render(config: dict[str, Any], rows: list[dict[str, Any]]) -> list[tuple]:
     """Return (context, continuations, target) of each row, as the harness builds them."""
-    from functools import partial
 
     from datasets import Dataset, DatasetDict
     from lm_eval import utils
     from lm_eval.api.task import ConfigurableTask
 
-    from revocab.evaluation.multiple_choice.harness import returned
     from revocab.evaluation.multiple_choice.task_file import RENDERER
 
     utils.apply_template = RENDERER
     split = config["test_split"]
     data = DatasetDict({split: Dataset.from_list(rows)})
-    config = {**config, "dataset_kwargs": None, "custom_dataset": partial(returned, data)}
+    config = {**config, "dataset_kwargs": None, "custom_dataset": lambda **_: data}
     task = ConfigurableTask(config=config)
     task.build_all_requests()
     found = {}

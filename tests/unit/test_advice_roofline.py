@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import pytest
-from transformers import LlamaConfig
 
 from revocab.costs.devices import (
     Service,
@@ -20,7 +19,6 @@ from revocab.costs.devices import (
 )
 from revocab.costs.model import Outline, operations, parameters_of
 from revocab.errors import RevocabError
-from revocab.models.parameters import cache_bytes_per_token
 from revocab.training.stages import Stage, StagePlan
 
 TINY = {
@@ -93,11 +91,6 @@ def test_terms_add_up_to_what_trainings_are_counted_with(model):
     passed = 1e6 * (operations(outline).flops(64) - 2 * shape.head - 2 * 64 * shape.attended)
     assert sum(reading(shape, 1.0, one).values()) == pytest.approx(passed)
     assert shape.parameters == parameters_of(outline)
-
-
-def test_the_cache_is_that_of_the_efficiency_table(shape):
-    config = LlamaConfig(**{**TINY, "dtype": "bfloat16"})
-    assert cache_bytes_per_token(config, "bfloat16") == shape.cached * shape.itemsize
 
 
 def test_what_pays_is_what_training_takes_over_what_a_character_saves(shape):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from evaluation_toys import write_model
-from test_prompts import CHATML, prompts_of
+from test_chat_prompts import CHATML
+from test_prompts import prompts_of
 
 from revocab.device import Checkpoint
 from revocab.evaluation.generation.generate import encode, generate_task, score_rows

@@ -9,7 +9,7 @@ from revocab.corpora.answers.options import AnswerJob
 from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.corpora.read import documents
 from revocab.errors import RevocabError
-from revocab.evaluation.generation.kinds.instructions import checked_rows
+from revocab.evaluation.generation.kinds.instructions import checked_row
 from revocab.io import write_jsonl
 from revocab.training.chat.messages import usual_roles
 
@@ -116,7 +116,5 @@ def test_own_answers_replace_the_reference_answer(tmp_path):
 
 
 def test_evaluated_instructions_know_the_roles_too():
-    (checked,) = checked_rows(
-        [{"id": "1", "messages": asked(1), "checks": {"contains": "1"}}], "saiga"
-    )
+    checked = checked_row({"messages": asked(1), "checks": {"contains": "1"}}, "saiga")
     assert checked["messages"][-1]["role"] == "assistant"

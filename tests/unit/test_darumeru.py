@@ -11,8 +11,8 @@ from evaluation_toys import IT_ROWS, write_model, write_task
 
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.chat_prompts import ChatOptions
+from revocab.evaluation.metrics import choice_metrics, families
 from revocab.evaluation.multiple_choice import tasks
-from revocab.evaluation.multiple_choice.families import choice_metrics, families
 from revocab.evaluation.multiple_choice.scoring import Scorer
 from revocab.evaluation.multiple_choice.task_file import read_task
 from revocab.evaluation.options import Scoring
@@ -140,8 +140,7 @@ def test_examples_of_rucola_begin_at_its_30th_row(paths):
 
 
 @pytest.mark.parametrize(
-    ("side", "headline"),
-    [("en", " about {}.\n\n"), ("ru", " на тему {}.\n\n")],
+    ("side", "headline"), [("en", " about {}.\n\n"), ("ru", " на тему {}.\n\n")]
 )
 def test_examples_of_mmlu_are_of_the_subject_in_order(paths, side, headline):
     answerer = Answerer(darumeru.right)

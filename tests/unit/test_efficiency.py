@@ -71,21 +71,12 @@ def test_text_is_cut_by_characters(text):
         read_text(text, len(whole) + 1)
 
 
-def test_a_real_model(text, tmp_path):
+def test_a_real_model_has_rates_of_known_times(text, tmp_path, monkeypatch):
     folder = write_model(tmp_path / "model", context_length=256)
     found = measure(folder, text, SMALL, Hardware())
+    timed = ("_per_second", "_seconds", "_memory_bytes", "parameter_bytes")
+    assert all(found[name] > 0 for name in found if name.endswith(timed))
     assert found["characters"] == 240 and found["engine"] == "transformers"
-    assert found["characters_per_token"] == pytest.approx(240 / found["tokens"])
-    assert found["tokens_per_word"] > 1
-    for name in ("prompt_characters_per_second", "generated_characters_per_second"):
-        assert found[name] > 0
-    assert found["first_token_seconds"] > 0 and found["peak_memory_bytes"] > 1e7
-    assert found["parameter_bytes"] > 1000
-    json.dumps(found)
-
-
-def test_rates_of_known_times(text, tmp_path, monkeypatch):
-    folder = write_model(tmp_path / "model", context_length=256)
     seconds = {"prompt": 2.0, "rate": 50.0, "first": 0.5, "step": 0.25}
     monkeypatch.setattr(efficiency, "timings", lambda *_: seconds)
     found = measure(folder, text, SMALL, Hardware())

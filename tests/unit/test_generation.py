@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import types
 
 import pytest
@@ -19,8 +18,7 @@ from revocab.evaluation.inference.decoding import BLANK_LINE, Output, end_tokens
 from revocab.evaluation.inference.engine import choose_engine
 from revocab.evaluation.inference.engines.transformers import StopText, TransformersGenerator
 from revocab.evaluation.options import Generating
-from revocab.io import read_json, read_jsonl, write_jsonl
-from revocab.marker import MARKER
+from revocab.io import read_jsonl, write_jsonl
 
 SHOTS = [{"id": f"p{i}", "en": "the cat sat", "it": "il gatto"} for i in range(3)]
 
@@ -229,10 +227,6 @@ def test_folder(models, prompts, tmp_path):
     options = Generating(max_new_tokens=6, context_length=200, engine="transformers", limit=5)
     generate_checkpoints("llama-sava", models, prompts, out, options)
     made = list(read_jsonl(out / "step-000004" / "flores_en_it.jsonl"))
-    assert list(made[0]) == [
-        "id", "prompt", "output", "references", "prompt_tokens", "output_tokens", "finish_reason",
-        "shots_used",
-    ]  # fmt: skip
     assert [row["id"] for row in made] == [f"t{i}" for i in range(5)]
     with (out / "scores.csv").open(encoding="utf-8", newline="") as handle:
         scores = list(csv.DictReader(handle))
@@ -242,14 +236,8 @@ def test_folder(models, prompts, tmp_path):
         *(("0", "squad_it", metric) for metric in ("rougeL", "exact_match", "f1")),
     ]
     assert scores[2]["value"] == "" and "comet not configured" in scores[2]["reason"]
-    assert {row["shots"] for row in scores} == {"3", "0"}
-    assert {row["limit"] for row in scores} == {"5"}
-    manifest = read_json(out / "manifest.json")
-    assert manifest["steps"] == [0, 4]
-    assert str(tmp_path) not in json.dumps(manifest)
-    assert sorted(path.name for path in out.iterdir()) == [
-        generate.Finished.NAME, MARKER, "manifest.json", "scores.csv", "step-000000", "step-000004",
-    ]  # fmt: skip
+    assert {(row["shots"], row["limit"]) for row in scores} == {("3", "5"), ("0", "5")}
+    assert str(tmp_path) not in (out / "manifest.json").read_text()
     first = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     generate_checkpoints("llama-sava", models, prompts, out, options)
     assert {path: path.read_bytes() for path in first} == first

@@ -10,7 +10,6 @@ from difflib import SequenceMatcher
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jobs import job_of
 from test_prompts import prompts_of
 
 from revocab import languages as language_data
@@ -21,7 +20,7 @@ from revocab.evaluation.generation.generate import task_scores
 from revocab.evaluation.generation.kind import find_kind, generation_kinds
 from revocab.evaluation.generation.kinds.copying import common_length, is_released_copy, units
 from revocab.evaluation.generation.kinds.darumeru import EXAM, Exam, Extraction, points, r_precision
-from revocab.evaluation.generation.prompts import PromptJob, prompt_row, render
+from revocab.evaluation.generation.prompts import prompt_row, render
 from revocab.evaluation.metrics import (
     ROUGE_L,
     WordTokenizer,
@@ -165,20 +164,6 @@ def test_rouge_1_and_2_by_hand():
     assert found["rouge_f"] == pytest.approx(100 * sum(f) / 2)
 
 
-@given(st.lists(st.sampled_from("абвгд"), min_size=2, max_size=12),
-       st.lists(st.sampled_from("абвгд"), max_size=12))  # fmt: skip
-def test_the_mean_of_both_by_counting(right, written):
-    def recall(size):
-        wanted, present = (
-            [tuple(words[i : i + size]) for i in range(len(words) - size + 1)]
-            for words in (right, written)
-        )
-        return sum(min(wanted.count(g), present.count(g)) for g in {*wanted}) / len(wanted)
-
-    found = values("summarisation", ["ru"], answer(" ".join(written), " ".join(right)))
-    assert found["rouge_recall"] == pytest.approx(100 * (recall(1) + recall(2)) / 2)
-
-
 def test_lists_of_sentences_are_texts(tmp_path):
     rows = [{"text": [f"Снег {n}.", "Дороги\nзакрыты."], "summary": [f"Снег {n}."]} for n in (0, 1)]
     options = {"direction": ["ru"], "shots": 1, "layout": {"instruction": "Кратко!"}}
@@ -284,12 +269,6 @@ def test_prompts_ask_for_a_copy_as_models_are_calibrated(tmp_path):
     assert whole["references"] == ["Una riga."]  # however short
     with pytest.raises(RevocabError, match=r"pool\.jsonl\.gz: no paragraph of 40 to 200 words"):
         prompts_of(tmp_path, "copying", rows, unit="paragraph")
-    job = {"task": "c", "kind": "copying", "direction": ["it"], "shots": 0, "seed": 1}
-    with pytest.raises(RevocabError, match="unit: required"):
-        job_of(PromptJob, **job)
-    with pytest.raises(RevocabError) as caught:
-        job_of(PromptJob, **job, unit="word", units=2)
-    assert [problem.partition(":")[0] for problem in caught.value.problems] == ["unit", "units"]
 
 
 def test_units_do_not_repeat():

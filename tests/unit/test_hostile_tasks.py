@@ -1,4 +1,4 @@
-"""Task files of strangers: nothing in one is run, and what is refused is named by file and key."""
+"""Task files and templates of strangers: nothing is run, and files and keys are named."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ from pathlib import Path
 import darumeru
 import pytest
 import yaml
+from chat_toys import messages_of, write_tokenizer
 from evaluation_toys import IT_ROWS, write_model, write_task
 
 from revocab.errors import RevocabError
-from revocab.evaluation.inference.chat_prompts import ChatOptions
+from revocab.evaluation.inference.chat_prompts import ChatFormat, ChatOptions
 from revocab.evaluation.multiple_choice import tasks
 from revocab.evaluation.multiple_choice.scoring import Scorer
+from revocab.evaluation.multiple_choice.task_file import Renderer
 from revocab.evaluation.options import Scoring
 from revocab.experiment import validate
+from revocab.training.chat.template import MAX_TEMPLATE, ChatTemplate, load_template
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 SHELL = "{{ cycler.__init__.__globals__.os.system('touch PWNED') }}"
 #: Each field that the harness renders, with a template in it, by the key that an error names.
@@ -30,18 +34,11 @@ FIELDS = {
 #: What a file says beside texts, by the key that an error names.
 KEYS = {
     "fewshot_config": {"fewshot_config": {"doc_to_text": SHELL}},
-    "doc_to_decontamination_query": {
-        "should_decontaminate": True,
-        "doc_to_decontamination_query": SHELL,
-    },
-    "doc_to_image": {"doc_to_image": SHELL},
-    "use_prompt": {"use_prompt": "prompts.yaml:own"},
     "process_docs": {"process_docs": "evil.run"},
     "custom_dataset": {"custom_dataset": "evil.run"},
     "class": {"class": "evil.Task"},
     "include": {"include": "functions.yaml"},
     "task": {"task": ["arc_easy", {"task": "mine", "process_docs": "evil.run"}]},
-    "filter_list": {"filter_list": [{"name": "slow", "filter": [{"function": "regex"}]}]},
     "metadata.mean_over": {"metadata": {"mean_over": "subject.__class__"}},
     "metric_list.0.metric": {"metric_list": [{"metric": "./evil.py"}]},
     "metric_list.0.hf_evaluate": {"metric_list": [{"metric": "acc", "hf_evaluate": True}]},
@@ -123,3 +120,53 @@ def test_an_experiment_with_such_a_template_is_refused(repository, task):
     choices["tasks"]["arc_easy_en"]["template"] = "own"
     with pytest.raises(RevocabError, match=r"tasks\.arc_easy_en: .*own\.yaml: process_docs: "):
         validate(values)
+
+
+# Templates alone ---------------------------------------------------------------------------------
+
+ATTACKS = {
+    "shell": "{{ cycler.__init__.__globals__.os.system('touch PWNED') }}",
+    "classes": "{{ ''.__class__.__mro__[1].__subclasses__() }}",
+    "attribute by filter": "{{ (''|attr('__class__')).__mro__ }}",
+    "format of an attribute": "{{ '{0.__class__.__mro__}'.format('') }}",
+    "format_map": "{{ '{a.__class__.__mro__}'.format_map({'a': 1}) }}",
+    "code of a macro": "{% macro f() %}{% endmacro %}{{ f.__func__.__code__ }}",
+    "changes": "{{ [].append(1) }}",
+    "range": "{% for i in range(1000000000) %}x{% endfor %}",
+    "file": "{% include '/etc/passwd' %}",
+    "long template": "x" * (MAX_TEMPLATE + 1),
+}
+
+
+@pytest.fixture(scope="module")
+def tokenizer_folder(tmp_path_factory):
+    return write_tokenizer(tmp_path_factory.mktemp("chat") / "tokenizer")
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_a_tasks_template_is_refused(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RevocabError):
+        Renderer()(ATTACKS[name], {"question": "q"})
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", sorted({*ATTACKS} - {"file"}))
+def test_a_chat_template_is_refused(name, tokenizer_folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tokenizer = load_tokenizer(tokenizer_folder)
+    file = tmp_path / "mine.jinja"
+    file.write_text(ATTACKS[name] + "{% generation %}{% endgeneration %}")
+    with pytest.raises(RevocabError, match=r"mine\.jinja"):
+        load_template(tokenizer, tokenizer_folder, file)
+    with pytest.raises(RevocabError, match="here: it"):
+        ChatTemplate(ATTACKS[name], "here").rendered(messages_of(0), "it")
+    tokenizer.chat_template = ATTACKS[name]
+    with pytest.raises(RevocabError, match="chat template"):
+        ChatFormat(tokenizer, tokenizer_folder, ChatOptions())
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.jinja"]
+
+
+def test_the_harness_s_filter_is_there():
+    template = "{{ question|regex_replace('a(.)', '<\\\\1>') }}{{ question }}"
+    assert Renderer()(template, {"question": "abac"}) == "<b><c>abac"

@@ -7,7 +7,7 @@ import yaml
 from fake_results import change_experiment, fake_results
 
 from revocab.errors import RevocabError
-from revocab.evaluation.multiple_choice.families import (
+from revocab.evaluation.metrics import (
     choice_metrics,
     families,
     family_chance,

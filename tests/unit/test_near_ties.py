@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from evaluation_toys import IT_ROWS, TWIN_ROWS, plant_twins, write_model, write_task
 
 from revocab.evaluation.inference import shared_contexts
-from revocab.evaluation.inference.shared_contexts import (
-    UNITS,
-    batch_mates,
-    near_ties,
-    undecided,
-)
+from revocab.evaluation.inference.shared_contexts import UNITS, batch_mates, near_ties, undecided
 from revocab.evaluation.multiple_choice.scoring import Scorer
 from revocab.evaluation.options import Scoring
 
@@ -61,20 +55,6 @@ def test_far_items_of_a_task_with_near_ties_keep_the_shared_scores(
     scores = [of["mixed"][0] for of in (ours, plain, shared)]
     assert scores[0] == scores[1][:near] + scores[2][near:]
     assert scores[1][near:] != scores[2][near:]  # else either would do
-
-
-def test_near_ties_flip_with_sharing_alone_and_not_when_settled(workplace, monkeypatch):
-    model, ties, _ = workplace
-    _, plain = score(model, [ties], share_contexts=False)
-    settled, ours = score(model, [ties], share_contexts=True)
-    assert settled.rescored == len(TWIN_ROWS)
-    assert ours == plain  # the bits of every log-likelihood
-    monkeypatch.setattr(shared_contexts, "near_ties", lambda *_: [])
-    alone, shared = score(model, [ties], share_contexts=True)
-    assert alone.shares_contexts and alone.rescored == 0
-    assert shared["ties"][1] != plain["ties"][1]
-    by_item = np.array([answer[0] for answer in shared["ties"][0]]).reshape(-1, 3)
-    assert np.abs(by_item[:, 0] - by_item[:, 1]).max() < 1e-4
 
 
 def test_batches_that_are_too_large_are_cut(workplace, monkeypatch):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from evaluation_toys import write_model
 from jobs import job_of
-from pydantic import ValidationError
+from test_chat_prompts import CHATML
 
 from revocab.device import Checkpoint
 from revocab.errors import RevocabError
@@ -23,7 +23,6 @@ from revocab.evaluation.inference.decoding import Output
 from revocab.evaluation.inference.engines.transformers import TransformersGenerator
 from revocab.evaluation.options import Generating
 from revocab.io import write_jsonl
-from revocab.training.chat.layout import LayoutOptions
 from revocab.training.chat.messages import filled
 
 POOL = [{"id": f"p{i}", "it": f"frase {i}", "en": f"sentence {i}"} for i in range(20)]
@@ -166,6 +165,7 @@ def test_rows_with_an_empty_field_are_left_out_aloud(tmp_path, capsys):
         ({"unit": "sentence"}, "unit: unknown key .*repeat_instruction"),
         ({"shots": 30}, "only 20 other"),
         ({"layout": {"labels": ["Text"]}}, r"layout\.labels: 1 given, 2 needed"),
+        ({"layout": {"between_shots": " ## "}}, r"between_shots: "),  # might stand in an answer
         ({"layout": {"instruction": "<<greet>>"}}, r"it\.yaml .*greet"),
         ({"test": [{"id": "t0", "it": "x"}]}, r"test\.jsonl, row t0: no field 'en'.*: id, it"),
     ],
@@ -175,18 +175,7 @@ def test_bad_options_and_rows_are_named(tmp_path, changes, message):
         translations(tmp_path, **changes)
 
 
-def test_what_ends_an_answer_is_never_inside_one():
-    """Texts are one line each."""
-    with pytest.raises(ValidationError, match="between_shots"):
-        LayoutOptions(between_shots=" ## ")
-
-
 # Rows that ask by messages of their own -----------------------------------------------------------
-
-CHATML = (
-    "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}"
-    "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
-)
 
 
 def own_row(number, label="Ответ:"):
@@ -257,14 +246,14 @@ OPTIONS = Generating(max_new_tokens=500, context_length=2048)
 def test_plain_text_goes_on_after_the_label_up_to_the_stop(tmp_path, engine):
     generate_task(engine, own_prompts(tmp_path, shots=0), OPTIONS)
     (first, _), most, stop = engine.calls
-    assert first == f"<s>{question(0)}\nОтвет:" and (most, stop) == (9, "\n")
+    assert (first, most, stop) == (f"<s>{question(0)}\nОтвет:", 9, "\n")
 
 
 def test_a_template_leaves_the_answer_open_after_its_label(tmp_path, chat_engine):
     generate_task(chat_engine, own_prompts(tmp_path, shots=0), OPTIONS)
     (first, _), most, stop = chat_engine.calls
     expected = f"<|im_start|>user\n{question(0)}<|im_end|>\n<|im_start|>assistant\nОтвет:"
-    assert first == expected and (most, stop) == (9, None)
+    assert (first, most, stop) == (expected, 9, None)
 
 
 def test_a_label_of_a_layout_may_begin_the_answer_too(tmp_path, chat_engine):

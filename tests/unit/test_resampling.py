@@ -13,17 +13,15 @@ from scipy import stats
 
 from revocab.closed import checked
 from revocab.errors import RevocabError
-from revocab.evaluation import resampling
+from revocab.evaluation import metrics, resampling
 from revocab.evaluation.multiple_choice.task_file import Metadata
 from revocab.evaluation.over_seeds import FEW, SIGNIFICANT, holm, most_exchanges
 from revocab.evaluation.resampling import (
     OF_LABELS,
-    Items,
     bootstrap,
     bootstrap_scores,
     category_weights,
     compare,
-    corpus_items,
     items_of,
     label_items,
     mean_items,
@@ -31,7 +29,6 @@ from revocab.evaluation.resampling import (
     mean_of_tasks,
     permutation,
     score_columns,
-    score_interval,
     together,
     wilson,
 )
@@ -76,11 +73,11 @@ def test_measures_of_labels_by_hand(pairs, metric, expected):
 @settings(max_examples=30)
 @given(st.data(), SOME_PAIRS)
 def test_measures_of_labels_are_scikit_learns_in_any_order(data, pairs):
-    metrics = pytest.importorskip("sklearn.metrics")
+    theirs = pytest.importorskip("sklearn.metrics")
     gold, predicted = zip(*pairs, strict=True)
-    f1 = metrics.f1_score(gold, predicted, average="macro", zero_division=0)
-    accuracy = metrics.accuracy_score(gold, predicted)
-    mcc = metrics.matthews_corrcoef(gold, predicted)
+    f1 = theirs.f1_score(gold, predicted, average="macro", zero_division=0)
+    accuracy = theirs.accuracy_score(gold, predicted)
+    mcc = theirs.matthews_corrcoef(gold, predicted)
     moved = data.draw(st.permutations(pairs))
     expected = {"macro_f1": f1, "mcc": mcc, "acc_f1": (accuracy + f1) / 2}
     for metric in OF_LABELS:
@@ -147,13 +144,18 @@ def test_corpus_metrics_are_sacrebleus_of_the_drawn_sentences(name):
     from sacrebleu.metrics import BLEU, CHRF
 
     metric = CHRF(word_order=2) if name == "chrf" else BLEU()
-    items = corpus_items(metric, TEXTS, REFERENCES)
+    items, worse = (
+        (metrics.CHRF if name == "chrf" else metrics.BLEU).items(
+            [{"output": a, "references": b} for a, b in zip(texts, REFERENCES, strict=True)], []
+        )
+        for texts in (TEXTS, WORSE)
+    )
     for times in ([1, 1, 1], [2, 0, 1]):
         drawn = np.repeat(range(3), times)
         columns = [[REFERENCES[i][0] for i in drawn]]
         expected = metric.corpus_score([TEXTS[i] for i in drawn], columns).score
         assert items.score(np.array([times], dtype=float) @ items.counts_NK)[0] == expected
-    found = compare(items, corpus_items(metric, WORSE, REFERENCES))
+    found = compare(items, worse)
     assert found.difference > 0 and 0 < found.p_value <= 1
 
 
@@ -230,23 +232,23 @@ def test_intervals_of_shares_hold_as_often_as_they_say(share, parts):
     draw, held, times = np.random.default_rng(7), 0, 600
     for _ in range(times):
         items = mean_items([*map(float, draw.random(sum(parts)) < share)], parts, by_part=True)
-        found = score_interval(items)
-        held += found.low <= share <= found.high
+        found = score_columns(items)
+        held += found["low"] <= share <= found["high"]
     assert held / times > 0.9, held
 
 
 def test_one_function_chooses_the_interval_of_a_score():
-    assert score_interval(mean_items([1.0])) is None and bootstrap(mean_items([1.0])) is None
-    whole = score_interval(mean_items([100.0] * 30), whole=100)
-    assert (whole.low, whole.high) == pytest.approx((88.65, 100), abs=0.01)
-    none = score_columns(mean_items([0.0] * 30), whole=100)
-    assert (none["low"], none["high"]) == pytest.approx((0, 11.35), abs=0.01)
+    alone = score_columns(mean_items([1.0]))
+    assert alone == {"value": 1, "low": None, "high": None, "stderr": None}
+    for value, low, high in ((100.0, 88.65, 100), (0.0, 0, 11.35)):
+        found = score_columns(mean_items([value] * 30), whole=100)
+        assert (found["low"], found["high"]) == pytest.approx((low, high), abs=0.01)
     graded = mean_items([0.25, 0.5, 1.0, 0.75])
-    assert score_interval(graded) == bootstrap(graded)
+    assert score_columns(graded)["low"] == bootstrap(graded).low
     seeds = mean_of_seeds((mean_items([1.0] * 30),) * 3)
-    assert score_interval(seeds).low == pytest.approx(0.8865, abs=1e-4)
+    assert score_columns(seeds)["low"] == pytest.approx(0.8865, abs=1e-4)
     alike = mean_items([1.0, 0.0] * 10, [5, 15])
-    assert score_interval(alike) == wilson(mean_items([1.0, 0.0] * 10))
+    assert wilson(alike) == wilson(mean_items([1.0, 0.0] * 10))
 
 
 # Comparisons --------------------------------------------------------------------------------------
@@ -303,19 +305,6 @@ def test_a_system_does_not_differ_from_itself_and_unlike_items_are_refused():
     assert pair is not None and pair.difference == pair.low == pair.high == 1
     with pytest.raises(ValueError, match=r"\(4, 1\) items against \(1, 1\)"):
         compare(items, mean_items([1.0]))
-
-
-def test_systems_of_labels_are_compared_item_by_item():
-    generator = np.random.default_rng(1)
-    gold, blind = generator.integers(0, 3, (2, 300))
-    good = np.where(generator.random(300) < 0.7, gold, blind)
-
-    def items(predicted: np.ndarray) -> Items:
-        return label_items(np.stack([gold, predicted], axis=1).tolist(), 3, "acc_f1")
-
-    found = compare(items(good), items(blind))
-    assert found.low > 0 and found.p_value < 0.01
-    assert found.difference == pytest.approx(items(good).value() - items(blind).value())
 
 
 @pytest.mark.parametrize("runs", [2, 5, 11, 20])

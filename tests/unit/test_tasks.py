@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import hub_itabench
 import pytest
 import yaml
 from evaluation_toys import IT_ROWS, render, write_task
 
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice import tasks
+from revocab.evaluation.options import ExpectedItems
 from revocab.experiment import options, validate
 from revocab.experiment.layout import Layout
 from revocab.io import read_jsonl, write_jsonl
@@ -181,19 +183,6 @@ def test_every_template_is_complete():
         assert config["metric_list"][0]["metric"] == "acc", path
 
 
-def test_task_file_is_self_contained_and_repeats(repository, tmp_path):
-    path = write_task(tmp_path, repository, "arc_easy_it", IT_ROWS, "arc_easy_it")
-    first = path.read_bytes()
-    config = yaml.safe_load(first)
-    assert "include" not in config
-    assert config["task"] == "arc_easy_it"
-    assert config["dataset_kwargs"] == {
-        "data_files": {"test": str(tmp_path / "arc_easy_it.jsonl.gz")}
-    }
-    write_task(tmp_path, repository, "arc_easy_it", IT_ROWS, "arc_easy_it")
-    assert path.read_bytes() == first
-
-
 @pytest.mark.parametrize(
     ("row", "message"),
     [
@@ -231,12 +220,6 @@ def test_bad_templates_are_named(tmp_path):
             tasks.load_template(tmp_path / f"{name}.yaml")
 
 
-def test_the_including_file_wins(tmp_path):
-    (tmp_path / "a.yaml").write_text("doc_to_text: a\ndoc_to_target: 1\n", encoding="utf-8")
-    (tmp_path / "b.yaml").write_text("include: a.yaml\ndoc_to_target: 2\n", encoding="utf-8")
-    assert tasks.load_template(tmp_path / "b.yaml") == {"doc_to_text": "a", "doc_to_target": 2}
-
-
 def test_templates_of_ones_own_go_before_those_of_the_package(tmp_path):
     """And include them by name."""
     (tmp_path / "mine.yaml").write_text("include: question.yaml\nlanguage: it\nnum_fewshot: 3\n")
@@ -257,8 +240,6 @@ def test_an_experiment_has_templates_of_its_own(repository, tmp_path, monkeypatc
     values = yaml.safe_load((repository / "tests/experiments/small.yaml").read_text())
     choices = values["evaluation"]["multiple_choice"]
     choices["tasks"]["arc_easy_en"]["template"] = "mine"
-    with pytest.raises(RevocabError, match=r"arc_easy_en\.template: no template 'mine'"):
-        validate(values)
     choices["templates"] = "prompts"
     with pytest.raises(RevocabError, match=r"multiple_choice\.templates: 'prompts' does not exist"):
         validate(values)
@@ -269,25 +250,18 @@ def test_an_experiment_has_templates_of_its_own(repository, tmp_path, monkeypatc
     mine, shipped = map(layout.task_template, ("arc_easy_en", "hellaswag_it"))
     # The files that its prompt is made of, and no other template.
     assert [Path(file).stem for file in mine] == ["mine", "question_en", "question", "base"]
-    job = options.task(experiment, "arc_easy_en").canonical()
-    assert mine[0] == "prompts/mine.yaml" and "prompts" not in job
+    assert mine[0] == "prompts/mine.yaml"
+    assert "prompts" not in options.task(experiment, "arc_easy_en").canonical()
     assert not [file for file in shipped if "prompts" in file]
-    data, config = tmp_path / "rows.jsonl", options.task(experiment, "arc_easy_en")
-    write_jsonl(data, [PASSAGE])
-    task = tasks.task_config(config, Path(*layout.own_templates("arc_easy_en")), data)
-    assert task["doc_to_text"].endswith("Question: {{question}}\nAnswer:")
 
 
 def test_tasks_by_hand_are_files_or_names(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name, said in (
-        ("itabench_boolqq", "--tasks: no task file or template 'itabench_boolqq'.*itabench_boolq'"),
-        (
-            "question_it",
-            "a template without data .*revocab task --task NAME --template question_it",
-        ),
+    for name, place in (
+        ("itabench_boolqq", "--tasks: .*'itabench_boolqq'.*itabench_boolq'"),
+        ("question_it", "--tasks question_it: "),
     ):
-        with pytest.raises(RevocabError, match=said):
+        with pytest.raises(RevocabError, match=place):
             tasks.task_files([Path(name)], tmp_path)
     Path("itabench_boolq").write_text("a file of this name\n")
     files = [Path("itabench_boolq"), Path("absent/task.yaml"), Path("t.yaml")]
@@ -351,3 +325,56 @@ def test_real_rows_render(shared_folder, task):
             continue
         assert all(choice[0] == " " and choice[1:].strip() for choice in choices)
         assert answer == row["answer"]
+
+
+# Numbers of items ---------------------------------------------------------------------------------
+
+#: As printed scores tell: k of so many items (docs/papers/sava.md).
+OF_PAPER = {"arc_easy": 2322, "piqa": 1615, "sciq": 958, "boolq": 3270}
+
+
+@pytest.mark.parametrize(
+    ("revision", "advice"),
+    [
+        (None, "write its commit"),
+        ("abcdef0", "write its commit"),  # a pin without the items is not named again
+        ("1234567", "write 'revision: 1234567'"),
+    ],
+)
+def test_a_later_version_of_the_data_warns_with_the_counts_and_stops_if_strict(
+    monkeypatch, capsys, revision, advice
+):
+    monkeypatch.setattr("revocab.evaluation.multiple_choice.tasks.dataset_rows", lambda *_: [1, 2])
+    config = {"dataset_path": "o/d", "test_split": "test"}
+    config["dataset_kwargs"] = {"revision": "abcdef0" + 33 * "1"}
+    expected = ExpectedItems(number=3, revision=revision)
+    tasks.check_items("t", config, expected)
+    warning = capsys.readouterr().err
+    assert "2 items, expected 3" in warning and advice in warning
+    assert ("'revision: abcdef0'" in warning) is False
+    with pytest.raises(RevocabError, match="has 2 items, expected 3"):
+        tasks.check_items("t", config, expected.model_copy(update={"strict": True}))
+    tasks.check_items("t", config, ExpectedItems(number=2))
+    assert not capsys.readouterr().err
+
+
+def test_rows_of_a_file_are_counted(tmp_path):
+    (tmp_path / "rows.jsonl").write_text('{"a": 1}\n' * 3)
+    config = {"dataset_path": "json", "test_split": "test"}
+    config["dataset_kwargs"] = {"data_files": {"test": str(tmp_path / "rows.jsonl")}}
+    tasks.check_items("t", config, ExpectedItems(number=3))
+    with pytest.raises(RevocabError, match=r"rows\.jsonl, has 3 items, expected 4"):
+        tasks.check_items("t", config, ExpectedItems(number=4, strict=True))
+
+
+def test_the_paper_counts_both_languages_and_pins_as_its_overlay(repository):
+    paper = yaml.safe_load((repository / "config/sava.yaml").read_text(encoding="utf-8"))
+    first = repository / "config/overlays/itabench-first.yaml"
+    overlay = yaml.safe_load(first.read_text(encoding="utf-8"))
+    in_paper, pinned = (one["evaluation"]["multiple_choice"]["tasks"] for one in (paper, overlay))
+    for name, task in in_paper.items():
+        items = task.get("items", {})
+        assert items.get("number") == OF_PAPER.get(task["family"]), name
+        pin = pinned[name].get("data", {"hub": {}})["hub"].get("revision")
+        assert items.get("revision") == (pin if items and task["family"] != "piqa" else None), name
+    assert {family for family, one in hub_itabench.DATA_SETS.items() if one.items} == set(OF_PAPER)

@@ -101,12 +101,18 @@ def test_a_model_is_divided_among_gpus():
             vllm_start.start_settings(WIDE, device, "bfloat16", 200, gpus=gpus)
 
 
-def test_nothing_is_started_for_prompts_that_do_not_fit_or_are_done(tmp_path, monkeypatch):
-    """Of two tasks the second does not fit: vLLM, which is not here, is not even asked for."""
-    model = tmp_path / "model"
+@pytest.fixture
+def model(tmp_path):
+    """A model with heads of 32: vLLM's CPU attention knows no smaller ones."""
+    folder = tmp_path / "model"
     shape = {"hidden_size": 64, "intermediate_size": 96, "layers": 2, "heads": 2, "kv_heads": 1}
     tokenizer = write_model(tmp_path / "words", seed=3, context_length=256)
-    build_stand_in(tokenizer, Architecture(family="mistral", **shape), 256, 3, model)
+    build_stand_in(tokenizer, Architecture(family="mistral", **shape), 256, 3, folder)
+    return folder
+
+
+def test_nothing_is_started_for_prompts_that_do_not_fit_or_are_done(model, tmp_path, monkeypatch):
+    """Of two tasks the second does not fit: vLLM, which is not here, is not even asked for."""
     fits = {"fits": prompts(tmp_path / "fits.jsonl", 3)}
     rows = [{**row, "max_new_tokens": 120} for row in read_jsonl(fits["fits"])]
     write_jsonl(tmp_path / "long.jsonl", rows)
@@ -132,11 +138,7 @@ def prompts(path: Path, count: int) -> Path:
     return path
 
 
-def test_vllm_writes_what_transformers_writes(vllm_interpreter, call, tmp_path, monkeypatch):
-    model = tmp_path / "model"  # heads of 32: vLLM's CPU attention knows no smaller ones
-    shape = {"hidden_size": 64, "intermediate_size": 96, "layers": 2, "heads": 2, "kv_heads": 1}
-    tokenizer = write_model(tmp_path / "words", seed=3, context_length=256)
-    build_stand_in(tokenizer, Architecture(family="mistral", **shape), 256, 3, model)
+def test_vllm_writes_what_transformers_writes(vllm_interpreter, call, model, tmp_path, monkeypatch):
     settings = read_json(model / "generation_config.json")
     settings["eos_token_id"] = [settings["eos_token_id"], *range(40, 80)]  # some texts end early
     write_json(model / "generation_config.json", settings)

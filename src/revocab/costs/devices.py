@@ -177,9 +177,8 @@ def writing(shape: Shape, per_character: float, on: Service) -> dict[str, float]
 
 
 def reading(shape: Shape, per_character: float, on: Service) -> dict[str, float]:
-    """Return the seconds of reading a million characters of prompts; their ends alone need a head.
-
-    A position attends to those before it, half of the context in the mean.
+    """Return the seconds of reading a million characters of prompts; their ends alone need a head,
+    and a position attends to those before it, half of the context in the mean.
     """
     tokens, before = MILLION * per_character, on.context * per_character / 2
     return {

@@ -46,19 +46,16 @@ TOO_LARGE = "too large for a device"
 TEXTS = 8
 #: Device memory where nothing says what a device has: that of the machines that papers use.
 USUAL = 80e9
-#: Rules that load a run's checkpoints, and those that load a model for a corpus.
+#: Rules that load a run's checkpoints; others load a model for a corpus.
 OF_RUNS = (
     "score_multiple_choice", "generate_text", "measure_efficiency", "measure_adoption",
     "measure_heldout",
 )  # fmt: skip
-OF_CORPORA = ("answer_prompts", "judge_answers")
 
 #: Vocabularies up to this size are packed in two bytes a token, larger ones in four.
 SHORT_IDS = 65_536
-#: Bytes of a tokenizer.json for each token.
-TOKENIZER = 56
-#: Tokens are held out in four bytes, and windows are filled by half.
-HELDOUT = 8
+#: Bytes of a tokenizer.json for each token; of held-out tokens four, in windows filled by half.
+TOKENIZER, HELDOUT = 56, 8
 #: Bytes of a start's figures and report, of card and settings beside weights, of a line of losses.
 DIAGNOSTICS, CARD, LOSS_LINE = 210_000, 15_000, 87
 LEAST = "disk at the peak, at least"
@@ -145,8 +142,8 @@ def costs_of(layout: Layout, options: CostOptions) -> Costs:
     memory = options.number("memory")
     inference = {
         f"{rule}: {name}": (size, devices_for(size, memory) if memory else None)
-        for rule in (*OF_RUNS, *OF_CORPORA)
-        for name in modelled(layout, rule)
+        for rule, names in modelled(layout).items()
+        for name in names
         if (size := memory_of(layout, sizes, rule, name)) is not None
     }
     disk = disk_of(layout, sizes, trainings)
@@ -159,15 +156,8 @@ def costs_of(layout: Layout, options: CostOptions) -> Costs:
         LEAST: (least, "B"),
         **times_of(trainings, options),
     }
-    return Costs(
-        layout.experiment.experiment,
-        trainings,
-        inference,
-        disk,
-        totals,
-        sizes.assumed,
-        sizes.unknown,
-    )
+    name = layout.experiment.experiment
+    return Costs(name, trainings, inference, disk, totals, sizes.assumed, sizes.unknown)
 
 
 # --- trainings ------------------------------------------------------------------------------------
@@ -259,10 +249,9 @@ def timed(layout: Layout, trainings: Sequence[Training], options: CostOptions) -
 
 def times_of(trainings: Sequence[Training], options: CostOptions) -> dict[str, tuple[float, str]]:
     """Return device hours, time, energy and CO2; nothing where a training's time is not known."""
-    hours = [item.hours for item in trainings if item.hours is not None]
-    if not hours:
+    every = sum(item.hours or 0 for item in trainings)
+    if not every:
         return {}
-    every = sum(hours)
     totals = {
         "device hours": (every, "hours"),
         "hours with all devices busy": (every / options.devices, "hours"),
@@ -278,8 +267,8 @@ def times_of(trainings: Sequence[Training], options: CostOptions) -> dict[str, t
 # --- inference ------------------------------------------------------------------------------------
 
 
-def modelled(layout: Layout, rule: str) -> list[str]:
-    """Return the runs or corpora for which a rule loads a model."""
+def modelled(layout: Layout) -> dict[str, list[str]]:
+    """Return the runs or corpora for which each rule loads a model."""
     evaluated = [run.id for run in layout.evaluated()]
     return {
         "score_multiple_choice": [*filter(layout.choice_tasks, evaluated)],
@@ -289,7 +278,7 @@ def modelled(layout: Layout, rule: str) -> list[str]:
         "measure_heldout": layout.measured,
         "answer_prompts": layout.answered,
         "judge_answers": layout.judged,
-    }[rule]
+    }
 
 
 def memory_of(layout: Layout, sizes: Sizes, rule: str, name: str) -> float | None:
@@ -314,9 +303,8 @@ def memory_of(layout: Layout, sizes: Sizes, rule: str, name: str) -> float | Non
 
 
 def devices_for(memory: float | None, each: float) -> int:
-    """Return among how many devices of ``each`` bytes a model is divided.
-
-    A power of two, since heads are divided evenly; 1 where the memory is not known.
+    """Return among how many devices of ``each`` bytes a model is divided: a power of two, since
+    heads are divided evenly; 1 where the memory is not known.
     """
     count = 1
     while memory is not None and memory > USED * each * count:
@@ -328,9 +316,8 @@ def devices_for(memory: float | None, each: float) -> int:
 
 
 def disk_of(layout: Layout, sizes: Sizes, trainings: Sequence[Training]) -> dict[str, float]:
-    """Return the bytes of weights and packed rows by stage of the workflow, without resume states.
-
-    Models in a folder are linked; a stand-in is counted before it is trained.
+    """Return the bytes of weights and packed rows by stage of the workflow, without resume states;
+    models in a folder are linked, and a stand-in is counted before it is trained.
     """
     fetched = [name for name, entry in layout.experiment.models.items() if not entry.path]
     models = [config for name in fetched if (config := sizes.model(name))]
@@ -353,11 +340,10 @@ def packed_bytes(layout: Layout, sizes: Sizes, tokenizer: str, mixture: str, rec
     entry, vocabulary = layout.experiment.recipes[recipe], sizes.vocabulary(tokenizer)
     if vocabulary is None:
         return 0
-    width = 2 if vocabulary <= SHORT_IDS else 4
     # Of conversations, where each begins and what is learned are packed as well.
-    each = width + 2 if entry.loss == ANSWERS else width
+    width = (2 if vocabulary <= SHORT_IDS else 4) + (2 if entry.loss == ANSWERS else 0)
     tokens = entry.steps * entry.batch_size * entry.sequence_length
-    return tokens * each + tokens_held_out(layout) * HELDOUT
+    return tokens * width + tokens_held_out(layout) * HELDOUT
 
 
 def start_bytes(sizes: Sizes, run: Run) -> float:

@@ -275,9 +275,8 @@ def flops_per_token(
     *,
     source_rows: int = 0,
 ) -> float:
-    """Return a training's operations of a token, as a mean over all steps.
-
-    ``source_rows`` are those that vocabulary adapters combine.
+    """Return a training's operations of a token, as a mean over all steps; ``source_rows`` are
+    those that vocabulary adapters combine.
     """
     plan = settings.plan
     steps = plan.ends[-1]
@@ -285,10 +284,8 @@ def flops_per_token(
         stage.steps * operations(model, groups, number).flops(length)
         for number, stage in enumerate(plan.stages)
     )
-    total = own / steps
     adapted = sum(adapter_flops(*shape) for shape in adapters_of(model, settings, source_rows))
-    total += adapted / (settings.batch_size * length) * plan.ends[0] / steps
-    return total
+    return own / steps + adapted / (settings.batch_size * length) * plan.ends[0] / steps
 
 
 # --- memory ---------------------------------------------------------------------------------------
@@ -366,10 +363,8 @@ class Memory:
 
     @property
     def states(self) -> int:
-        """Weights, gradients, adapters and AdamW's moments.
-
-        Weights are float32, with a copy in bfloat16 where that is the precision of the forward
-        pass; of those that never change there are 16 bits alone.
+        """Weights, gradients, adapters and AdamW's moments; weights are float32, with a copy in the
+        forward pass's bfloat16, and of those that never change there are 16 bits alone.
         """
         copy = self.width if self.width != FLOAT else 0
         whole = self.parameters * (FLOAT + copy) + (self.trained + self.adapters) * 3 * FLOAT
@@ -422,9 +417,8 @@ class Memory:
         return self.states + head + tokens * self.token
 
     def largest(self, free: float, share: int) -> int:
-        """Return the largest of ``share``, its half and so on that fits into ``free`` bytes, or 1.
-
-        ``share`` are a process' rows of a step; ``free`` is what a device has without the model.
+        """Return the largest of ``share``, a process' rows of a step, its half and so on that fits
+        into the ``free`` bytes of a device without the model, or 1.
         """
         size: int | None = share
         while size is not None and self.step(size) > USED * free:

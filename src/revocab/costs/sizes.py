@@ -62,28 +62,28 @@ class Sizes:
         base = self.vocabulary(options.base) if getattr(options, "base", None) else None
         if isinstance(size, int) or base is None:
             return size if isinstance(size, int) else None
-        kept, new = base, add
+        old, new = base, add
         if kind == "optimise":
-            kept = number_kept(options.keep, base)
-            new = {None: base - kept, "kept": 0}.get(size, size)
+            old = number_kept(options.keep, base)
+            new = {None: base - old, "kept": 0}.get(size, size)
         elif kind == "extend":
             new = add if add is not None else round((options.add_share or 0) * base)
             if options.words:
-                kept += 2 * len(read_words(Path(options.words)))
+                old += 2 * len(read_words(Path(options.words)))
                 self.assumed[f"tokenizers.{tokenizer}"] = "counted with two tokens for each word"
         elif kind in ("replace", "adopt"):
             new = 0
         elif kind == "trim":
-            kept, new = options.keep or base, 0
+            old, new = options.keep or base, 0
             if not options.keep:  # how many a share or a script takes is known afterwards
                 self._at_most(tokenizer, base, "as it was before")
         if isinstance(new, int):
-            return kept + new
+            return old + new
         donor = self.vocabulary(options.donor) if new == "all" else None
         if donor is None:
             return None
-        self._at_most(tokenizer, kept + donor, "as if its donor shared no token")
-        return kept + donor
+        self._at_most(tokenizer, old + donor, "as if its donor shared no token")
+        return old + donor
 
     def _at_most(self, tokenizer: str, tokens: int, why: str) -> None:
         self.assumed[f"tokenizers.{tokenizer}"] = f"counted {why}: at most {tokens:,} tokens"
@@ -157,9 +157,8 @@ class Sizes:
 
 
 def read_config(place: Path) -> Config:
-    """Return a ``config.json``, or that of a folder; of a composite one the text part.
-
-    Raises :class:`RevocabError` where there is none, or it is no mapping.
+    """Return a ``config.json``, or that of a folder; of a composite one the text part. Raises
+    :class:`RevocabError` where there is none, or it is no mapping.
     """
     file = place / "config.json" if place.is_dir() else place
     if not file.is_file():

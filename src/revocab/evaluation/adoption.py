@@ -48,8 +48,7 @@ def measure_adoption(
     machine: Hardware,
     out: Path,
 ) -> None:
-    """Write what a run's checkpoints write after prompts of a corpus's held-out text, by step.
-
+    """Write what a run's checkpoints write after prompts of a corpus's held-out text, by step;
     ``old`` is the tokenizer of the model that the run began from. Raises :class:`RevocabError` as
     :func:`adoption` does, and for too little text.
     """
@@ -79,7 +78,6 @@ def adoption(
 ) -> dict[str, Any]:
     """Return what a model writes after prompts of a text, in shares of it; ``old`` is the folder of
     the tokenizer that it had before.
-
     Without new tokens nothing is written, and only empty rows are looked for. Raises
     :class:`RevocabError` where the model cannot be loaded or its logits are not finite.
     """
@@ -114,14 +112,11 @@ def adoption(
     for name, decoding in (("greedy", Decoding()), ("sampled", sampled)):
         say(f"new tokens of {folder}, {name}")
         generator.decoding = decoding
-        outputs = [output.ids for output in generator.generate(prompts, written, None)]
-        pieces = (
-            words_in_pieces(prompt, ids, tokens, cut)
-            for (prompt, _), ids in zip(pairs, outputs, strict=True)
-        )
-        counted = (counts(ids, tokens, new) for ids in outputs)
+        outputs = generator.generate(prompts, written, None)
         result[name] = shares(
-            {**own, "words_in_pieces": words} for own, words in zip(counted, pieces, strict=True)
+            counts(output.ids, tokens, new)
+            | {"words_in_pieces": words_in_pieces(prompt, output.ids, tokens, cut)}
+            for (prompt, _), output in zip(pairs, outputs, strict=True)
         )
     return result
 
@@ -162,10 +157,9 @@ def words_in_pieces(
     tokens: Sequence[CanonicalToken],
     cut: Callable[[str], list[int]],
 ) -> tuple[int, int]:
-    """Return how many words are written in more tokens than ``cut`` gives them, and all words.
-
-    The last word is left out, which may be half of one; so is all of a text that the tokenizer
-    rewrites, where pieces cannot be told apart by their bytes.
+    """Return how many words are written in more tokens than ``cut`` gives them, and all words:
+    without the last, which may be half of one, and none of a text that the tokenizer rewrites,
+    where pieces cannot be told apart by their bytes.
     """
     written = [tokens[n].data for n in ids if n < len(tokens) and tokens[n].kind != "special"]
     text = b"".join(written)
@@ -198,12 +192,11 @@ def shares(counted: Iterator[dict[str, tuple[int, int]]]) -> dict[str, Any]:
         part_R, whole_R = sums_RK.T
         return np.divide(part_R, whole_R, out=np.zeros(len(sums_RK)), where=whole_R > 0)
 
-    prompts = list(counted)
-    result: dict[str, Any] = {}
+    prompts, result = list(counted), {}
     for name in prompts[0]:
         items = Items.of([prompt[name] for prompt in prompts], ratio)
         whole, interval = int(items.counts_NK[:, 1].sum()), bootstrap(items)
-        bounds = {} if interval is None else asdict(interval)
+        bounds = asdict(interval) if interval else {}
         result[name] = {"share": items.value(), "of": whole, **bounds} if whole else None
     return result
 

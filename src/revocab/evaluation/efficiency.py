@@ -30,9 +30,8 @@ from revocab.vocabulary.tokenizers.encoding import load_prompt_tokenizer
 
 
 def read_text(path: Path, characters: int) -> str:
-    """Return the beginning of a corpus file's documents, joined by line feeds.
-
-    Raises :class:`RevocabError` if there is too little text.
+    """Return the beginning of a corpus file's documents, joined by line feeds. Raises
+    :class:`RevocabError` if there is too little text.
     """
     parts: list[str] = []
     size = -1  # no line feed stands before the first
@@ -152,9 +151,8 @@ def timings(
 
 
 def writing_seconds(whole: Sequence[float], reading: Sequence[float]) -> float:
-    """Return the seconds of the fastest repeat without those of reading.
-
-    On a busy machine reading alone may have taken longer than reading and writing: then all count.
+    """Return the seconds of the fastest repeat without those of reading; all, where on a busy
+    machine reading alone took longer than reading and writing.
     """
     writing = min(whole) - min(reading)
     return writing if writing > 0 else min(whole)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import chain, permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -67,10 +67,7 @@ class Anchors:
 
 
 def choose_anchors(
-    vocabulary: list[CanonicalToken],
-    per_kind: int,
-    seed: int,
-    known: Container[int] | None = None,
+    vocabulary: list[CanonicalToken], per_kind: int, seed: int, known: Container[int] | None = None
 ) -> Anchors:
     """Draw ``per_kind`` word-start and as many continuation tokens; compare all text tokens.
 
@@ -81,27 +78,28 @@ def choose_anchors(
 
     generator = torch.Generator().manual_seed(seed)
     allowed = range(len(vocabulary)) if known is None else known
-    tokens = {n: token.kind for n, token in enumerate(vocabulary) if n in allowed}
-    anchor_ids, numbers = [], {}
-    for kind in ANCHOR_KINDS:
-        ids = [number for number, kind_of_token in tokens.items() if kind_of_token == kind]
-        order = torch.randperm(len(ids), generator=generator)[:per_kind].tolist()
-        anchor_ids += [ids[position] for position in order]
-        numbers[kind] = len(order)
+    of_kind: dict[str, list[int]] = {kind: [] for kind in ANCHOR_KINDS}
+    for number, token in enumerate(vocabulary):
+        if number in allowed and token.kind in of_kind:
+            of_kind[token.kind].append(number)
+    chosen = {
+        kind: [ids[at] for at in torch.randperm(len(ids), generator=generator)[:per_kind]]
+        for kind, ids in of_kind.items()
+    }
+    anchor_ids, token_ids = (sorted(chain(*ids.values())) for ids in (chosen, of_kind))
     if not anchor_ids:
         where = "the target vocabulary has" if known is None else "helper and target share"
         raise RevocabError(f"similarity: {where} no text token to use as anchor")
-    token_ids = [number for number, kind in tokens.items() if kind in ANCHOR_KINDS]
-    return Anchors(sorted(anchor_ids), token_ids, numbers)
+    return Anchors(anchor_ids, token_ids, {kind: len(ids) for kind, ids in chosen.items()})
 
 
 def relative_representation(
     matrix_VD: torch.Tensor, anchors: Anchors, relative: Relative
 ) -> torch.Tensor:
-    """Return each compared token's products with the anchors, as unit rows (float32, [T, A]).
+    """Return each compared token's products with the anchors, as unit rows (float32, [T, A]), since
+    only cosines between them are compared; zero rows stay zero.
 
-    ``dot``: raw products, as the released code; ``cosine``: as Moschella et al. Rows end at norm 1
-    because only cosines between them are asked for. Zero rows stay zero.
+    ``dot``: raw products, as the released code; ``cosine``: as Moschella et al.
     """
     import torch
 

@@ -15,10 +15,16 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from pathlib import Path
 from statistics import mean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import yaml
+from pydantic import Field
+
+from revocab.closed import Closed, OneLine, checked
 from revocab.languages import languages
+from revocab.limits import COUNTED
 
 if TYPE_CHECKING:
     from revocab.evaluation.resampling import Items
@@ -82,6 +88,57 @@ MEASURED_OTHERWISE = (
 UNKNOWN = Metric("", "", -math.inf, math.inf)
 
 
+# Families of multiple-choice tasks ----------------------------------------------------------------
+
+FAMILIES = Path(__file__).parent / "multiple_choice/families.yaml"
+#: The metric of a family that names none, or is not in the file.
+DEFAULT_METRIC = "acc"
+
+
+class Family(Closed):
+    """One line of ``families.yaml``, which says what the keys mean."""
+
+    label: OneLine
+    metric: OneLine | None = None
+    choices: Annotated[int, Field(ge=2), COUNTED] | None = None
+
+
+@cache
+def families() -> dict[str, Family]:
+    """Return every family by id, in the order of a table's columns.
+
+    Raises :class:`RevocabError` naming the line of ``families.yaml`` that is wrong.
+    """
+    values = yaml.safe_load(FAMILIES.read_text(encoding="utf-8"))
+    return {name: checked(Family, line, f"{FAMILIES}: {name}") for name, line in values.items()}
+
+
+def family_label(family: str) -> str:
+    """Return a family as a column header: its own id where the file does not name it."""
+    known = families().get(family)
+    return known.label if known else family
+
+
+def family_chance(family: str) -> float | None:
+    """Return the accuracy of blind guessing, None where items differ too much to say."""
+    known = families().get(family)
+    return 1 / known.choices if known and known.choices else None
+
+
+def choice_metrics(family: str) -> tuple[str, ...]:
+    """Return the metrics that may stand for a family, the best first.
+
+    Some tasks report no accuracy, such as the rate of stereotypes. The first of these metrics that
+    a task does report stands for it, so that no average lacks it.
+    """
+    known = families().get(family)
+    first = known.metric if known and known.metric else DEFAULT_METRIC
+    return tuple(dict.fromkeys([first, DEFAULT_METRIC, *(each.name for each in HARNESS_METRICS)]))
+
+
+# Metrics of output rows ---------------------------------------------------------------------------
+
+
 def mean_of(values: Sequence[float]) -> Items:
     """Return items whose score is the mean of their values."""
     from revocab.evaluation.resampling import mean_items
@@ -108,24 +165,30 @@ def best_scores(score: Callable[[str, str], float], rows: Sequence[Row]) -> Item
 
 
 def corpus_score(name: str, rows: Sequence[Row], languages: Sequence[str]) -> Items:
-    """Return items of one of sacrebleu's metrics of a whole corpus: chrF++ or BLEU."""
+    """Return items of one of sacrebleu's metrics of a whole corpus, chrF++ or BLEU: its counts."""
+    import numpy as np
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
 
-    from revocab.evaluation.resampling import corpus_items
+    from revocab.evaluation.resampling import Items
 
     metric = CHRF(word_order=2) if name == "chrf++" else BLEU()
+
+    def score(sums_RK: np.ndarray) -> np.ndarray:
+        whole = np.rint(sums_RK).astype(int).tolist()  # sacrebleu counts in integers
+        return np.array([metric._compute_score_from_stats(sums).score for sums in whole])
+
+    columns = list(zip(*(row["references"] for row in rows), strict=True))
     outputs = [row["output"] for row in rows]
-    return corpus_items(metric, outputs, [row["references"] for row in rows])
+    return Items.of(metric._extract_corpus_statistics(outputs, columns), score)
 
 
 # ROUGE --------------------------------------------------------------------------------------------
 
 
 class WordTokenizer:
-    """Words for ROUGE: runs of letters and digits of any script, lower case, accents kept.
-
-    rouge_score's own drops everything but a-z and 0-9, so that "città" becomes "citt".
+    """Words for ROUGE: runs of letters and digits of any script, lower case, with accents, of which
+    rouge_score's own make "citt" of "città".
     """
 
     def tokenize(self, text: str) -> list[str]:
@@ -145,10 +208,7 @@ def rouge_items(
 
 
 def released_rouge_items(rows: Sequence[Row], languages: Sequence[str]) -> Items:
-    """Return the items of ROUGE-L as SAVA's authors computed it.
-
-    Against the first answer, and with rouge_score's own words: runs of a-z and 0-9.
-    """
+    """Return items of ROUGE-L as SAVA's authors had it: the first answer, words of a-z and 0-9."""
     from rouge_score.rouge_scorer import RougeScorer
 
     score = RougeScorer(["rougeL"]).score
@@ -164,10 +224,7 @@ PUNCTUATION = str.maketrans(dict.fromkeys(string.punctuation + "«»“”‘’
 
 @cache
 def articles(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return what matches a language's elided articles with their apostrophe, and its others.
-
-    Either matches nothing where the language's file has none.
-    """
+    """Return what matches a language's elided articles with their apostrophe, and its others."""
     file = languages().get(language)
     elided, plain = (file.elided_articles, file.articles) if file else ((), ())
     return (
@@ -177,9 +234,8 @@ def articles(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def normalise_answer(text: str, language: str) -> list[str]:
-    """Return an answer's words as SQuAD compares them: lower case, no punctuation, no articles.
-
-    In SQuAD's order, punctuation first, but for elided articles, which are known by theirs.
+    """Return an answer's words as SQuAD compares them: lower case, no punctuation, no articles; in
+    its order, punctuation first, but for elided articles, which are known by theirs.
     """
     elided, plain = articles(language)
     text = elided.sub(" ", unicodedata.normalize("NFC", text).lower())

@@ -103,9 +103,8 @@ def paired_interval(
 
 
 def mean_interval(values_S: Sequence[float], *, comparisons: int = 1) -> SeedInterval | None:
-    """Return the t interval of a mean over seeds; None for fewer than two.
-
-    It is one of ``comparisons`` intervals that all hold at once with :data:`LEVEL` (Bonferroni).
+    """Return the t interval of a mean over seeds, one of ``comparisons`` intervals that all hold at
+    once with :data:`LEVEL` (Bonferroni); None for fewer than two seeds.
     """
     spread = deviation(values_S)
     if spread is None:
@@ -169,9 +168,8 @@ def most_exchanges(resamples: int, comparisons: int) -> int:
 def paired_difference(
     first: Sample, second: Sample, *, comparisons: int = 1
 ) -> tuple[float | None, SeedInterval | None]:
-    """Return the mean difference of two samples, and its interval where it has one.
-
-    Without a seed in common, it is the difference of the means, without an interval.
+    """Return the mean difference of two samples, and its interval; without a seed in common, the
+    difference of the means alone.
     """
     shared = sorted(first.keys() & second.keys())
     if shared:

@@ -33,16 +33,11 @@ class Records:
     def __init__(self, folder: Path):
         self.folder = folder
 
-    def path(self, parts: Parts) -> Path:
-        return self.folder / f"{digest(parts)}.json"
-
     def read(self, parts: Parts) -> Any | None:
-        """Return what was made from ``parts``; None where nothing was, or where it is damaged.
-
-        A record that names other parts, or whose value was changed, is refused with a line on
-        stderr: it is made again.
+        """Return what was made from ``parts``; None where nothing was, or where a record that names
+        other parts, or whose value was changed, is refused with a line on stderr.
         """
-        path = self.path(parts)
+        path = self.folder / f"{digest(parts)}.json"
         if not path.is_file():
             return None
         try:
@@ -57,7 +52,7 @@ class Records:
         return None
 
     def write(self, parts: Parts, value: Any) -> None:
-        write_json(self.path(parts), self._record(parts, value))
+        write_json(self.folder / f"{digest(parts)}.json", self._record(parts, value))
 
     def _record(self, parts: Parts, value: Any) -> dict[str, Any]:
         plain = json.loads(json.dumps(parts))
@@ -69,10 +64,8 @@ def digest(value: Any) -> str:
 
 
 def model_hash(folder: Path) -> str:
-    """Return a hash of what a model folder computes: weights, configuration, tokenizer.
-
-    The same model has the same hash wherever it lies. Files are read once per process as long as
-    their size and time stay.
+    """Return a hash of a model folder's weights, configuration and tokenizer, wherever it lies.
+    Files are read once per process as long as their size and time stay.
     """
     files = sorted(
         path
@@ -93,9 +86,8 @@ def _file_hash(path: Path, size: int, changed: int) -> str:
 
 @cache
 def code_hash() -> str:
-    """Return a hash of what the modules of the evaluation do: not of their words.
-
-    Of engines and kinds only what a record was made with counts, and that by :func:`module_hash`.
+    """Return a hash of what the modules of the evaluation do, not of their words; of engines and
+    kinds only what a record was made with counts, by :func:`module_hash`.
     """
     folder = Path(__file__).parent
     files = [path for path in sorted(folder.rglob("*.py")) if path.parent.name not in REGISTRIES]
@@ -107,9 +99,8 @@ def module_hash(module: str) -> str:
 
 
 def versions(*packages: str) -> dict[str, str | None]:
-    """Return the installed versions of packages; None for one that is not there.
-
-    A name is that of a distribution, or of what a distribution of another name provides.
+    """Return the installed versions of packages, named by their distribution or by what it
+    provides; None for one that is not there.
     """
     return {name: version(name) for name in packages}
 

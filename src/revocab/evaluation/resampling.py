@@ -3,7 +3,7 @@
 A score is a function of a weighted sum over items: the mean of item scores, or a corpus metric of
 summed counts (chrF++, BLEU, macro-F1). Both tests resample items, so all go the same way. Items of
 a task with parts (the subjects of MMLU) are resampled within their part, and items that belong
-together as one. Shares of right answers have score intervals instead (:func:`score_interval`).
+together as one. Shares of right answers have score intervals instead (:func:`wilson`).
 
 Paired bootstrap: Koehn, "Statistical Significance Tests for Machine Translation Evaluation", EMNLP
 2004. Permutation (approximate randomisation): Noreen, "Computer-Intensive Methods for Testing
@@ -95,29 +95,16 @@ def mean_items(
     return Items(values_N[:, None], weights_N, parts_N, first_sum)
 
 
-def corpus_items(metric: Any, outputs: Sequence[str], references: Sequence[Sequence[str]]) -> Items:
-    """Return items of a sacrebleu corpus metric: its counts per sentence."""
-
-    def score(sums_RK: np.ndarray) -> np.ndarray:
-        whole = np.rint(sums_RK).astype(int).tolist()  # sacrebleu counts in integers
-        return np.array([metric._compute_score_from_stats(sums).score for sums in whole])
-
-    columns = list(zip(*references, strict=True))
-    return Items.of(metric._extract_corpus_statistics(outputs, columns), score)
-
-
 def accuracy(counts_RLL: np.ndarray) -> np.ndarray:
-    """Return the share of items [R] whose prediction is their gold label.
-
-    ``counts_RLL`` count items by gold label (rows) and predicted label (columns).
+    """Return the share of items [R] whose prediction is their gold label; ``counts_RLL`` count
+    items by gold label (rows) and predicted label (columns).
     """
     return np.trace(counts_RLL, axis1=1, axis2=2) / counts_RLL.sum(axis=(1, 2))
 
 
 def macro_f1(counts_RLL: np.ndarray) -> np.ndarray:
-    """Return the unweighted mean [R] of F1 over the labels that are gold or predicted at all.
-
-    A label that is never predicted, or never gold, has 0, as in scikit-learn.
+    """Return the unweighted mean [R] of F1 over the labels that are gold or predicted at all: 0 for
+    one that is never both, as in scikit-learn.
     """
     right_RL = np.diagonal(counts_RLL, axis1=1, axis2=2)
     either_RL = counts_RLL.sum(axis=1) + counts_RLL.sum(axis=2)
@@ -219,7 +206,6 @@ def mean_of_tasks(tasks: Sequence[Items]) -> Items:
 @functools.lru_cache(maxsize=64)  # a system is compared with each of the others
 def mean_of_seeds(items: tuple[Items, ...]) -> Items:
     """Return the items whose score is the mean of the scores of several seeds' on the same items.
-
     Raises ``ValueError`` if the items are not the same in number.
     """
     first = items[0]
@@ -286,9 +272,8 @@ def new_draws(parts_N: np.ndarray, resamples: int, seed: int) -> Iterator[np.nda
 def bootstrap_scores(
     items: Items, resamples: int = RESAMPLES, seed: int = SEED
 ) -> np.ndarray | None:
-    """Return the scores [R] of resampled items; None for fewer than two items.
-
-    Equal items, parts and seed give equal draws: scores of two systems are paired.
+    """Return the scores [R] of resampled items; None for fewer than two items. Equal items, parts
+    and seed give equal draws: scores of two systems are paired.
     """
     if len(items.weights_N) < 2:
         return None
@@ -306,43 +291,33 @@ def bootstrap(items: Items, resamples: int = RESAMPLES, seed: int = SEED) -> Int
 
 
 def score_columns(items: Items, whole: float = 1.0) -> dict[str, float | None]:
-    """Return a score as tables have it: None for what fewer than two items lack. ``whole``: as in
-    :func:`score_interval`.
+    """Return a score and its 95 % interval, Wilson's of a share, else the percentile bootstrap's;
+    None for what fewer than two items lack.
+
+    A bootstrap of few items says too little of a share near 0 or 1: nothing, where all items are
+    equal. ``whole``: the value of an item that is right, the other being 0.
     """
-    interval = score_interval(items, whole)
+    interval = wilson(items, whole) or bootstrap(items)
     bounds = asdict(interval) if interval else dict.fromkeys(("low", "high", "stderr"))
     return {"value": items.value(), **bounds}
 
 
-def score_interval(items: Items, whole: float = 1.0) -> Interval | None:
-    """Return the 95 % interval of a score: Wilson's of a share, else the percentile bootstrap's.
-
-    A bootstrap of few items says too little of a share near 0 or 1: nothing, where all items are
-    equal. ``whole``: the value of an item that is right, the other being 0. None for fewer than two
-    items.
-    """
-    if len(items.weights_N) < 2:
-        return None
-    return wilson(items, whole) or bootstrap(items)
-
-
 def wilson(items: Items, whole: float = 1.0) -> Interval | None:
     """Return the 95 % score interval of a share, or of a weighted mean of the shares of parts; None
-    unless every item is 0 or ``whole`` and counts as the others of its part do.
+    unless every one of at least two items is 0 or ``whole`` and counts as others of its part do.
 
     Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", 1927. Those of
     parts are added by squares: Zou and Donner, 2008.
     """
     values_N = items.counts_NK[:, 0] / whole
-    right = (
-        math.isfinite(whole) and items.score is first_sum and np.isin(values_N, (0.0, 1.0)).all()
-    )
+    shares = math.isfinite(whole) and items.score is first_sum and len(values_N) > 1
+    if not shares or not np.isin(values_N, (0.0, 1.0)).all():
+        return None
     # Items that count alike are those of one share, whatever parts they have.
     parts_N = items.parts_N if np.ptp(items.weights_N) > 1e-12 else np.zeros(len(values_N), int)
     _, parts_N, counts_P = np.unique(parts_N, return_inverse=True, return_counts=True)
     weights_P = np.bincount(parts_N, items.weights_N)
-    even = np.allclose((weights_P / counts_P)[parts_N], items.weights_N, rtol=1e-9, atol=0)
-    if not right or not even:
+    if not np.allclose((weights_P / counts_P)[parts_N], items.weights_N, rtol=1e-9, atol=0):
         return None
     shares_P = np.bincount(parts_N, values_N) / counts_P
     spreads_P = NORMAL_95**2 / counts_P

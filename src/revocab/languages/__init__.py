@@ -52,9 +52,8 @@ class Language(Closed):
 
 @cache
 def languages() -> dict[str, Language]:
-    """Return every language by id.
-
-    Raises :class:`RevocabError` naming the file whose keys are wrong, or stand there twice.
+    """Return every language by id; raise :class:`RevocabError` naming the file whose keys are
+    wrong, or stand there twice.
     """
     files = {}
     for language, path in files_in(FOLDER, ".yaml").items():

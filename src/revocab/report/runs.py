@@ -8,7 +8,7 @@ from functools import cached_property
 
 from revocab.closed import Id
 from revocab.errors import RevocabError
-from revocab.evaluation.multiple_choice.families import families
+from revocab.evaluation.metrics import families
 from revocab.report.annotations import Experiment, Run
 
 

@@ -73,9 +73,18 @@ def build_prompts(
     out: Path,
 ) -> None:
     """Write the few-shot prompts of one generation task, and a manifest of their sources."""
-    from revocab.evaluation.generation.prompts import write_prompts
+    from revocab.corpora.source import origin
+    from revocab.evaluation.generation import prompts
+    from revocab.io import sha256, write_json, write_jsonl
+    from revocab.output import check_files
 
-    write_prompts(options, pool_files, test_files, out)
+    described = out.with_suffix(".manifest.json")
+    check_files(out, described, inputs=[*pool_files, *test_files])
+    rows = prompts.build_prompts(options, pool_files, test_files)
+    write_jsonl(out, rows)
+    pool, test = origin(options.pool, pool_files), origin(options.test, test_files)
+    manifest = {"task": options.task, "rows": len(rows), "pool": pool, "test": test}
+    write_json(described, {**manifest, "sha256": sha256(out)})
 
 
 @verb(out="CSV file to write", writes="file", finds=(ENGINES,))

@@ -17,7 +17,7 @@ from revocab.errors import RevocabError
 from revocab.evaluation.generation.kind import find_kind
 from revocab.evaluation.metrics import Row
 from revocab.evaluation.options import CometHardware
-from revocab.evaluation.records import Records
+from revocab.evaluation.records import Records, version
 from revocab.evaluation.resampling import SCORE_COLUMNS, mean_items, score_columns
 from revocab.io import read_jsonl, sha256, write_csv, write_jsonl
 from revocab.output import check_files
@@ -29,9 +29,8 @@ COLUMNS = (
 
 @dataclass
 class Comet:
-    """A COMET model, loaded when first used.
-
-    ``name`` is a checkpoint file, a folder that holds one, or a Hub id (``ID`` or ``ID@REVISION``).
+    """A COMET model, loaded when first used: a checkpoint file, a folder that holds one, or a Hub
+    id (``ID`` or ``ID@REVISION``).
     """
 
     name: str
@@ -54,7 +53,16 @@ class Comet:
             if path.is_absolute() or self.name.startswith(".") or path.suffix == ".ckpt":
                 problem = "no such COMET checkpoint; give a .ckpt file or a Hub id"
                 raise RevocabError(f"{path}: {problem}")
-            path = self._download()
+            from huggingface_hub import snapshot_download
+
+            from revocab.hub import explain
+
+            origin, wanted = self._origin(), ["hparams.yaml", "checkpoints/*"]
+            hub, commit = origin["hub"], origin["commit"]
+            try:  # comet's own function hides why it failed
+                path = Path(snapshot_download(hub, revision=commit, allow_patterns=wanted))
+            except Exception as error:  # the connection, the disk
+                raise RevocabError(explain(error, hub, "model")) from error
         files = sorted(path.rglob("*.ckpt"))
         if len(files) != 1:
             listed = ", ".join(map(str, files)) or "none"
@@ -77,19 +85,6 @@ class Comet:
         repository, _, revision = self.name.partition("@")
         return resolve(repository, revision or None, "model")
 
-    def _download(self) -> Path:
-        """Return the folder of the Hub's model. comet's own function hides why it failed."""
-        from huggingface_hub import snapshot_download
-
-        from revocab.hub import explain
-
-        origin, files = self._origin(), ["hparams.yaml", "checkpoints/*"]
-        hub, commit = origin["hub"], origin["commit"]
-        try:
-            return Path(snapshot_download(hub, revision=commit, allow_patterns=files))
-        except Exception as error:  # the connection, the disk
-            raise RevocabError(explain(error, hub, "model")) from error
-
     def score(self, samples: Sequence[dict[str, str]]) -> list[float]:
         if self._model is None:
             from comet import load_from_checkpoint
@@ -105,9 +100,8 @@ class Comet:
 
 
 def samples(prompts: Sequence[Row], outputs: Sequence[Row], where: str) -> list[dict[str, str]]:
-    """Return what COMET compares: source, output and reference of each item.
-
-    Raises :class:`RevocabError` if the outputs are not those of the prompts.
+    """Return source, output and reference of each item; raise :class:`RevocabError` if the outputs
+    are not those of the prompts.
     """
     if [row["id"] for row in prompts] != [row["id"] for row in outputs]:
         raise RevocabError(f"{where}: its items do not match the prompts; generate again")
@@ -135,7 +129,7 @@ def score_run(
     """
     items = out.with_name(f"{out.stem}_items.jsonl.gz")
     check_files(out, items, inputs=[*prompts.values(), *map(Path, models.values())])
-    version = comet_version()
+    library = comet_version()
     loaded = [(metric, Comet(name, hardware or CometHardware())) for metric, name in models.items()]
     rows, item_rows = [], []
     records = Records(out.with_name(f".{out.name}.records"))
@@ -152,7 +146,7 @@ def score_run(
                     "outputs": sha256(outputs),
                     "metric": metric,
                     "model": model.state(),
-                    "version": version,
+                    "version": library,
                 }
                 values = records.read(parts)
                 if values is None:
@@ -165,7 +159,7 @@ def score_run(
                     # A path of one machine stays out of results; a Hub id is the model's name.
                     "model": Path(model.name).name if model.local else model.name.split("@")[0],
                     "model_revision": model.revision(),
-                    "comet_version": version,
+                    "comet_version": library,
                 }
                 rows.append({**keys, **score})
                 item_rows.append({**keys, "parts": [len(values)], "by_part": False})
@@ -177,17 +171,11 @@ def score_run(
 
 
 def comet_version() -> str:
-    """Return the installed version of unbabel-comet.
-
-    Raises :class:`RevocabError` where there is none.
-    """
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("unbabel-comet")
-    except PackageNotFoundError:
+    """Return the version of unbabel-comet; raise :class:`RevocabError` where there is none."""
+    if (installed := version("unbabel-comet")) is None:
         raise RevocabError(
             "unbabel-comet is not installed in this environment; run 'make comet' (it makes "
             ".venv-comet, which the rule then finds), name another with REVOCAB_COMET_PYTHON, or "
             "leave out evaluation.generation.comet_model and xcomet_model"
-        ) from None
+        )
+    return installed

@@ -48,9 +48,8 @@ def generate_checkpoints(
     out: Path,
     options: Generating,
 ) -> None:
-    """Write ``step-NNNNNN/<task>.jsonl`` per checkpoint and task, ``scores.csv``, manifest last.
-
-    A killed run continues with the first output that is missing or was made from other inputs.
+    """Write ``step-NNNNNN/<task>.jsonl`` per checkpoint and task, ``scores.csv``, manifest last; a
+    killed run continues with the first output that is missing or was made from other inputs.
     """
     problems = [each for folder in models.values() for each in refused(check_model_folder, folder)]
     rows_of_tasks = all_of((partial(read_prompts, path) for path in prompts.values()), problems)
@@ -83,14 +82,12 @@ def generate_checkpoints(
         print(f"{run} step {step}: {', '.join(values)}", file=sys.stderr, flush=True)
     write_csv(out / "scores.csv", COLUMNS, scores)
     libraries = ("torch", "transformers", "sacrebleu", "rouge_score", *engine.libraries)
+    decided = options.model_dump(exclude={*GenerationHardware.model_fields})
     manifest = {
         "run": run,
         "steps": sorted(models),
         "prompts": {name: sha256(path) for name, path in prompts.items()},
-        "options": {
-            **options.model_dump(exclude={*GenerationHardware.model_fields}),
-            "engine": engine.name,
-        },
+        "options": {**decided, "engine": engine.name},
         "numbers": finished.shared["numbers"],
         "versions": versions(*libraries),
     }
@@ -117,10 +114,7 @@ def output_path(out: Path, step: int, task: str) -> Path:
 
 
 class Finished(Records):
-    """The checksum of each output that is there, recorded with all that the output was made from.
-
-    It outlives the scores: a further task or checkpoint costs itself alone.
-    """
+    """The checksum of each output that is there, recorded with all that it was made from."""
 
     NAME = ".finished"
 
@@ -174,8 +168,8 @@ def task_scores(
         scores.append({"metric": name, **row, "reason": ""})
     if find_kind(kind).comet:  # it is computed in an environment of its own
         empty = dict.fromkeys(("value", "stderr", "low", "high"))
-        reason = COMET_APART if comet_apart else NO_COMET
-        scores.append({"metric": COMET, **empty, "reason": reason})
+        why = COMET_APART if comet_apart else NO_COMET
+        scores.append({"metric": COMET, **empty, "reason": why})
     return scores
 
 
@@ -189,9 +183,8 @@ def generate_checkpoint(
     tasks: Mapping[str, list[Row]],
     finished: Finished,
 ) -> None:
-    """Write what is not yet there of one checkpoint; load it only if something is missing.
-
-    Before the first task is generated, the prompts of all are fitted.
+    """Write what is not yet there of one checkpoint; load it only if something is missing, and fit
+    the prompts of all tasks before the first is generated.
     """
     missing = {}
     for name, rows in tasks.items():
@@ -231,9 +224,8 @@ def load_generator(folder: Path, engine: Engine, options: Generating) -> TextGen
         )
     generator.decoding = options.decoding
     if options.chat is not None:
-        generator.chat = ChatFormat(
-            generator.tokenizer, folder, options.chat, options.chat_template
-        )
+        tokenizer = generator.tokenizer
+        generator.chat = ChatFormat(tokenizer, folder, options.chat, options.chat_template)
         generator.eos = sorted({*generator.eos, *generator.chat.ends})
     return generator
 
@@ -252,10 +244,9 @@ def needs(engine: TextGenerator, rows: Sequence[Row], options: Generating) -> tu
 
 
 def generate_task(engine: TextGenerator, rows: Sequence[Row], options: Generating) -> list[Row]:
-    """Return the output rows of one task, in the order of its prompts.
-
-    A prompt that leaves no room for the answer loses shots, which ``shots_used`` records; one that
-    is too long without any is not generated (``finish_reason`` prompt_too_long, empty output).
+    """Return the output rows of one task, in the order of its prompts: ``shots_used`` may be fewer,
+    to leave room for the answer, and what is too long without any (``finish_reason``
+    prompt_too_long) has an empty output.
     """
     kind = find_kind(rows[0]["kind"])
     if kind.candidates:
@@ -278,17 +269,11 @@ def output_row(
 ) -> Row:
     """Return what is stored of an output, with what a kind's metrics need of the query."""
     return {
-        "id": row["id"],
-        "prompt": prompt,
-        "output": answer.text,
-        "references": row["references"],
-        "prompt_tokens": prompt_tokens,
-        "output_tokens": answer.tokens,
-        "finish_reason": answer.finish_reason,
-        "shots_used": shots,
-        **more,
+        "id": row["id"], "prompt": prompt, "output": answer.text, "references": row["references"],
+        "prompt_tokens": prompt_tokens, "output_tokens": answer.tokens,
+        "finish_reason": answer.finish_reason, "shots_used": shots, **more,
         **{name: row["query"][name] for name in find_kind(row["kind"]).stored},
-    }
+    }  # fmt: skip
 
 
 def fitted_to(
@@ -336,9 +321,8 @@ Encoded = tuple[list[int], int]
 def chosen_row(engine: TextGenerator, row: Row, options: Generating) -> Row:
     """Return the output row of a prompt: as many candidates as there are right answers, best first.
 
-    ``likelihoods`` are the candidates' in their order, ``chosen`` the places of the output's. A
-    prompt that is too long with a candidate has none (``finish_reason`` prompt_too_long, empty
-    output).
+    ``likelihoods`` are the candidates' in their order, ``chosen`` the places of the output's; there
+    are none of a prompt that is too long with a candidate (``finish_reason`` prompt_too_long).
     """
     room = min(options.context_length, engine.context_length)
     shots = options.shots_of(len(row["shots"]))
@@ -348,9 +332,8 @@ def chosen_row(engine: TextGenerator, row: Row, options: Generating) -> Row:
     likelihoods = mean_log_probabilities(engine, encoded) if longest <= room else []
     best = sorted(range(len(likelihoods)), key=lambda at: -likelihoods[at])
     chosen = best[: len(row["references"])]
-    answer = Output(
-        "\n".join(texts[at] for at in chosen), 0, "chosen" if likelihoods else "prompt_too_long"
-    )
+    text = "\n".join(texts[at] for at in chosen)
+    answer = Output(text, 0, "chosen" if likelihoods else "prompt_too_long")
     prompt, _ = prompt_with(engine, row, shots)
     more = {"likelihoods": likelihoods, "chosen": chosen}
     return output_row(row, prompt, longest, answer, shots, more)

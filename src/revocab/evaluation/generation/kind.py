@@ -30,10 +30,8 @@ if TYPE_CHECKING:
 
 
 class PromptOptions(OfKinds):
-    """A generation task: what is asked, in which languages, with how many examples.
-
-    A kind narrows ``kind`` to its own name, ``kind: Literal["translation"]``, and adds options of
-    its own.
+    """A generation task: what is asked, in which languages, with how many examples; a kind narrows
+    ``kind`` to its own name and adds options of its own.
     """
 
     kind: Id

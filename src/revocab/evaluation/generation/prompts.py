@@ -17,20 +17,18 @@ import json
 import random
 import sys
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
 from revocab.closed import Id, Job
-from revocab.corpora.source import Form, origin, place, read_numbered
-from revocab.errors import RevocabError, naming, refuse
+from revocab.corpora.source import Form, place, read_numbered
+from revocab.errors import RevocabError, all_of, naming
 from revocab.evaluation.generation.kind import PromptOptions, find_kind
 from revocab.evaluation.metrics import Row
-from revocab.io import sha256, write_json, write_jsonl
 from revocab.limits import Seed
-from revocab.output import check_files
 from revocab.training.chat.layout import Languages, Layout
 from revocab.training.chat.messages import ASSISTANT, Message, checked_messages, filled
 
@@ -46,25 +44,11 @@ class PromptJob(PromptOptions, Job):
     )
 
 
-def write_prompts(
-    job: PromptJob, pool_files: Sequence[Path], test_files: Sequence[Path], out: Path
-) -> None:
-    described = out.with_suffix(".manifest.json")
-    check_files(out, described, inputs=[*pool_files, *test_files])
-    rows = build_prompts(job, pool_files, test_files)
-    write_jsonl(out, rows)
-    sources = {"pool": origin(job.pool, pool_files), "test": origin(job.test, test_files)}
-    manifest = {"task": job.task, "rows": len(rows), **sources, "sha256": sha256(out)}
-    write_json(described, manifest)
-
-
 def build_prompts(
     job: PromptJob, pool_files: Sequence[Path] = (), test_files: Sequence[Path] = ()
 ) -> list[Row]:
-    """Return one prompt row per query, in the order of the test source.
-
-    With a limit, that many queries are taken at equal distances over the whole test source, because
-    neighbours there often share a passage.
+    """Return one prompt row per query, in the order of the test source; with a limit, of queries at
+    equal distances over the whole source, because neighbours there often share a passage.
     """
     kind, changes = find_kind(job.kind), job.layout_changes()
     with naming(f"--direction {' '.join(job.direction)}: {kind.name}"):
@@ -95,8 +79,7 @@ def prompt_row(
     ``changes`` are those fields of the layout that are not the kind's; it has them as ``layout``.
     """
     row = {"id": query["id"], "kind": kind, "direction": list(direction)}
-    row |= {"layout": dict(changes)} if changes else {}
-    row |= {"shots": list(shots), "query": query}
+    row |= ({"layout": dict(changes)} if changes else {}) | {"shots": list(shots), "query": query}
     row["references"] = find_kind(kind).right_answers(query, direction)
     return {**row, "prompt": render(row)}
 
@@ -105,10 +88,9 @@ def prompt_row(
 
 
 def usable_rows(job: PromptJob, rows: list[Row], where: str) -> list[Row]:
-    """Return the queries or shots of a source's rows.
+    """Return the queries or shots of a source's rows, without those with an empty field.
 
-    Those with an empty field are left out and counted. Raises :class:`RevocabError` if a row lacks
-    a field altogether, or if no row is left.
+    Raises :class:`RevocabError` if a row lacks a field altogether, or if no row is left.
     """
     kind = find_kind(job.kind)
     rows = job.usable(with_messages(rows, where) if job.by_messages else rows, where)
@@ -122,26 +104,22 @@ def usable_rows(job: PromptJob, rows: list[Row], where: str) -> list[Row]:
                 f"(the row has: {', '.join(sorted(row))})"
             )
     verbatim = fields if job.by_messages else kind.verbatim
-    texts = [
-        {"id": row["id"]}
-        | {name: row[name] if name in verbatim else clean(row[name]) for name in fields}
-        for row in rows
-    ]
+
+    def clean(name: str, value: Any) -> Any:  # a text on one line, or a list of such
+        if name in verbatim:
+            return value
+        value = value.get("text") if isinstance(value, dict) else value  # as SQuAD has answers
+        return (
+            list(filter(None, map(one_line, value))) if isinstance(value, list) else one_line(value)
+        )
+
+    texts = [{"id": row["id"], **{name: clean(name, row[name]) for name in fields}} for row in rows]
     full = [row for row in texts if all(row[name] for name in fields)]
     if not full:
         raise RevocabError(f"{where}: every row has an empty field among {', '.join(fields)}")
     if left := len(rows) - len(full):
         print(f"{where}: left out {left} of {len(rows)} rows with an empty field", file=sys.stderr)
     return full
-
-
-def clean(value: Any) -> str | list[str]:
-    """Return a text on one line, or a list (or SQuAD's ``{"text": [...]}``) of non-empty such."""
-    if isinstance(value, dict):
-        value = value.get("text")
-    if isinstance(value, list):
-        return [text for text in map(one_line, value) if text]
-    return one_line(value)
 
 
 def one_line(text: Any) -> str:
@@ -153,21 +131,16 @@ def with_messages(rows: Sequence[Row], where: str) -> list[Row]:
 
     Raises :class:`RevocabError` naming every row whose messages are none, or ask nothing.
     """
-    problems: list[str] = []
-    asking = []
-    for row in rows:
+
+    def asking(row: Row) -> Row:
         named, inputs = f"{where}, row {row['id']}: messages", row.get("inputs")
         texts = inputs if isinstance(inputs, Mapping) else {}
-        try:
-            messages = filled(checked_messages(row.get("messages"), named), texts, named)
-        except RevocabError as error:
-            problems += error.problems
-            continue
-        asking.append({**row, "messages": messages})
+        messages = filled(checked_messages(row.get("messages"), named), texts, named)
         if all(message["role"] == ASSISTANT for message in messages):
-            problems.append(f"{named}: nothing is asked; give a question of role user")
-    refuse(problems)
-    return asking
+            raise RevocabError(f"{named}: nothing is asked; give a question of role user")
+        return {**row, "messages": messages}
+
+    return all_of(partial(asking, row) for row in rows)
 
 
 def spread(rows: Sequence[Row], limit: int | None) -> list[Row]:
@@ -177,10 +150,9 @@ def spread(rows: Sequence[Row], limit: int | None) -> list[Row]:
 
 
 def draw_shots(job: PromptJob, query: Row, pool: Sequence[Row], where: str) -> list[Row]:
-    """Return different pool rows for one query, never the query itself.
-
-    The first ones stand in reverse order, so that the very first is nearest to the query and the
-    last to be left out, as in the code that LEP's authors released.
+    """Return different pool rows for one query, never the query itself; the first ones in reverse
+    order, so that the very first is nearest to the query and the last to be left out, as in the
+    code that LEP's authors released.
     """
     same = () if job.by_messages else find_kind(job.kind).same
     names = same or [name for name in query if name != "id"]
@@ -200,16 +172,13 @@ def draw_shots(job: PromptJob, query: Row, pool: Sequence[Row], where: str) -> l
 
 
 def render(row: Row, shots: int | None = None) -> str:
-    """Return the prompt of a stored row with its last ``shots`` shots (None: all).
-
-    A prompt that is too long loses its first shots, so that the order of the others stays.
-    """
+    """Return the prompt of a stored row with its last ``shots`` shots (None: all)."""
     layout = layout_of(row)
     if not asks_itself(row):
         return layout.prompt(*texts_of(row, shots))
     # A question is a line, an answer ends a shot, and the beginning of an answer stands bare.
     text = ""
-    for message in conversation(last_shots(row, shots), row["query"]):
+    for message in own_messages(last_shots(row, shots), row["query"]):
         answer = message["role"] == ASSISTANT
         text += message["content"] + (layout.between_shots if answer else layout.between_lines)
     return text.removesuffix(layout.between_shots) if begun(row["query"]) else text
@@ -217,12 +186,16 @@ def render(row: Row, shots: int | None = None) -> str:
 
 def messages(row: Row, shots: int | None = None, *, turns: bool) -> list[Message]:
     own, examples = asks_itself(row), last_shots(row, shots)
-    asking = conversation if own else find_kind(row["kind"]).conversation
+    asking = own_messages if own else find_kind(row["kind"]).conversation
     if asking is not None and (turns or not examples):
         return asking(examples, row["query"])
     if own:
         return [{"role": "user", "content": render(row, shots)}]
     return layout_of(row).messages(*texts_of(row, shots), turns=turns)
+
+
+def own_messages(shots: Sequence[Row], query: Row) -> list[Message]:
+    return [message for row in (*shots, query) for message in row["messages"]]
 
 
 def asks_itself(row: Row) -> bool:
@@ -246,10 +219,6 @@ def layout_of(row: Row) -> Layout:
 @cache
 def worded_layout(kind: str, languages: tuple[str, ...], changes: str) -> Layout:
     return find_kind(kind).layout_in(languages, json.loads(changes))
-
-
-def conversation(shots: Sequence[Row], query: Row) -> list[Message]:
-    return [message for row in (*shots, query) for message in row["messages"]]
 
 
 def begun(row: Row) -> str:

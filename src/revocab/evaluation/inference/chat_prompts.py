@@ -39,9 +39,8 @@ def chat_template_input() -> Any:
 
 
 def template_text(named: Path | None, chat: ChatOptions | None) -> str | None:
-    """Return the text of a template that is given for all models; None: each has its own.
-
-    Raises :class:`RevocabError` for one that is not there, and for one without ``chat``.
+    """Return the text of a template for all models; None: each has its own. Raises
+    :class:`RevocabError` for one that is not there, and for one without ``chat``.
     """
     if named is None:
         return None
@@ -53,9 +52,8 @@ def template_text(named: Path | None, chat: ChatOptions | None) -> str | None:
 
 
 def set_template(tokenizer: Any, folder: Path, text: str | None) -> None:
-    """Give the tokenizer in ``folder`` the template ``text``; None: it keeps its own.
-
-    Raises :class:`RevocabError` if it has none then.
+    """Give the tokenizer in ``folder`` the template ``text``; None: it keeps its own. Raises
+    :class:`RevocabError` if it has none then.
     """
     if text is not None:
         tokenizer.chat_template = text
@@ -88,10 +86,9 @@ class ChatFormat:
         self.ends = [token for token in after if token in self.special][:1]
 
     def text(self, messages: Sequence[Message], *, answered: bool = False) -> str:
-        """Return the text of messages, up to where an answer begins unless the last is one.
-
-        If the last message is an answer's and not ``answered``, the answer goes on after it.
-        Raises :class:`RevocabError` for messages that the template refuses.
+        """Return the text of messages, up to where an answer begins; unless ``answered``, one that
+        the last message begins goes on. Raises :class:`RevocabError` for messages that the template
+        refuses.
         """
         from jinja2.exceptions import SecurityError, TemplateError, TemplateSyntaxError
 

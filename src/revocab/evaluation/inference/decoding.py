@@ -112,7 +112,6 @@ class TextGenerator(ABC):
         self, context: list[int], continuations: Sequence[list[int]]
     ) -> list[float]:
         """Return the summed log-probability of each continuation, of as many tokens as the others.
-
         Raises :class:`RevocabError` where it is not finite, and of an engine without this.
         """
         raise RevocabError(
@@ -122,9 +121,7 @@ class TextGenerator(ABC):
 
     def run(self, prompts: Sequence[list[int]], new_tokens: int) -> float:
         """Return the seconds to read prompts together and write ``new_tokens`` after each, whatever
-        they are.
-
-        Raises :class:`RevocabError` of an engine without this.
+        they are. Raises :class:`RevocabError` of an engine without this.
         """
         raise RevocabError(
             f"{type(self).__name__} cannot be timed, which efficiency needs; take the engine"
@@ -137,10 +134,8 @@ class TextGenerator(ABC):
 
 
 def end_tokens(generation_config: Any, tokenizer: Any) -> list[int]:
-    """Return every token id that ends a text, as the model and its tokenizer name them.
-
-    So does bos: a model that was trained on documents one after another, each with bos before it,
-    writes it where the next document begins.
+    """Return every token id that ends a text, as the model and its tokenizer name them; bos does,
+    which a model that was trained on documents in a row writes where the next one begins.
     """
     ends = generation_config.eos_token_id
     ids = [*ends] if isinstance(ends, list) else [ends]
@@ -149,10 +144,8 @@ def end_tokens(generation_config: Any, tokenizer: Any) -> list[int]:
 
 
 def finished(ids: list[int], tokenizer: Any, eos: Sequence[int], stop: str | None) -> Output:
-    """Return the output of generated ids: up to an end token, then up to the stop.
-
-    All engines' ids are read here: left to themselves they differ in what they write for a
-    character whose bytes are cut off.
+    """Return the output of generated ids: up to an end token, then up to the stop. Left to
+    themselves, engines differ in what they write for a character whose bytes are cut off.
     """
     ended = next((at for at, token in enumerate(ids) if token in eos), None)
     written = ids if ended is None else ids[:ended]
@@ -201,9 +194,8 @@ def refuse_sums(
 def refuse_long(
     requests: Sequence[tuple[Any, list[int], list[int]]], longest: int, long_prompts: str
 ) -> int:
-    """Return how many requests the harness will cut to ``longest`` tokens.
-
-    With ``long_prompts`` "error" any raises :class:`RevocabError`.
+    """Return how many requests the harness will cut to ``longest`` tokens; with ``long_prompts``
+    "error" any raises :class:`RevocabError`.
     """
     sizes = [len(context) + len(choice) for _, context, choice in requests]
     long = [i for i, size in enumerate(sizes) if size > longest]

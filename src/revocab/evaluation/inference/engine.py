@@ -46,10 +46,8 @@ class ChoiceModel(Protocol):
 
 @dataclass(frozen=True)
 class Environment:
-    """Where libraries are that have an environment of their own.
-
-    It is ``.venv-NAME``, or has the interpreter in ``REVOCAB_NAME_PYTHON``, or is made by conda
-    from ``envs/NAME.yaml``.
+    """Where libraries are that have an environment of their own: ``.venv-NAME``, that of the
+    interpreter in ``REVOCAB_NAME_PYTHON``, or one that conda makes from ``envs/NAME.yaml``.
     """
 
     name: str
@@ -71,9 +69,8 @@ class Environment:
         return f"REVOCAB_{self.name.upper().replace('-', '_')}_PYTHON"
 
     def installed(self) -> str | None:
-        """Return the interpreter that the variable names, or the installed one, if any.
-
-        Raises :class:`RevocabError` where the variable names none.
+        """Return the interpreter that the variable names, or the installed one, if any. Raises
+        :class:`RevocabError` where the variable names none.
         """
         named = os.environ.get(self.variable)
         if named and not Path(named).is_file():
@@ -150,9 +147,8 @@ def engine_called(name: str, part: Part) -> Engine:
 
 
 def choose_engine(name: str, part: Part) -> Engine:
-    """Return the engine of that name, which imports here.
-
-    Raises :class:`RevocabError` for one that is unknown, cannot do the part or does not import.
+    """Return the engine of that name, which imports here. Raises :class:`RevocabError` for one that
+    is unknown, cannot do the part or does not import.
     """
     engine = engine_called(name, part)
     own = engine.environment
@@ -166,9 +162,8 @@ def choose_engine(name: str, part: Part) -> Engine:
 
 
 def interpreter(name: str, part: Part, here: str) -> str:
-    """Return the Python of jobs of a part with that engine: ``here``, or its environment's.
-
-    Raises :class:`RevocabError` where the environment is not there.
+    """Return the Python of jobs of a part with that engine: ``here``, or its environment's. Raises
+    :class:`RevocabError` where the environment is not there.
     """
     own = engine_called(name, part).environment
     if own is None:
@@ -190,7 +185,6 @@ def _everywhere(part: Part) -> str:
 
 def elsewhere(name: str) -> str | None:
     """Return the Python that has what an engine (by a name of any part) needs; None: this one.
-
     Raises :class:`RevocabError` where the engine's variable names none.
     """
     own = engines()[name].environment if name in engines() else None

@@ -18,9 +18,9 @@ change the last digits too.
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -65,9 +65,8 @@ class SharedContext:
     requests: list[tuple[int, list[int]]] = field(default_factory=list)
 
     def layout(self) -> Layout:
-        """Return the row of the context and all choices without their last token.
-
-        Segment 0 is the context; index i predicts the token after it.
+        """Return the row of the context (segment 0) and all choices without their last token; index
+        i predicts the token after it.
         """
         tokens = list(self.context)
         positions, segments = list(range(len(tokens))), [0] * len(tokens)
@@ -94,10 +93,8 @@ def tokenizer_fingerprint(folder: Path) -> str:
     return digest.hexdigest()
 
 
-@cache
-def token_ids_of(fingerprint: str) -> dict[tuple[Any, ...], list[int]]:
-    """Return the memory of texts' token ids that all checkpoints of one tokenizer share."""
-    return {}
+#: Token ids of texts, which all checkpoints of one tokenizer (by its fingerprint) share.
+TOKEN_IDS: defaultdict[str, dict[tuple[Any, ...], list[int]]] = defaultdict(dict)
 
 
 class SharedContextLM(HFLM):
@@ -106,7 +103,7 @@ class SharedContextLM(HFLM):
     batch_size_per_gpu: int
 
     def __init__(self, folder: Path, **options: Any) -> None:
-        self._token_ids = token_ids_of(tokenizer_fingerprint(folder))
+        self._token_ids = TOKEN_IDS[tokenizer_fingerprint(folder)]
         super().__init__(**options)
         self.rescored = 0  # items that were near ties
         self._instances: Sequence[Instance] = ()
@@ -313,9 +310,8 @@ def undecided(choices: Collection[tuple[float, float]]) -> bool:
 
 
 def batch_mates(requests: Sequence[Request], chosen: Collection[int], size: int) -> list[int]:
-    """Return the indices of all requests in the harness's batches that hold a ``chosen`` one.
-
-    Given to the harness without the rest, they form the same batches again.
+    """Return the indices of all requests in the harness's batches that hold a ``chosen`` one: given
+    to the harness without the rest, they form the same batches again.
     """
     rows: dict[tuple[int, ...], list[int]] = {}  # what differs in the last token only is run once
     for i, (_, context, choice) in enumerate(requests):

@@ -16,13 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revocab.errors import RevocabError, refuse
-from revocab.evaluation.multiple_choice.task_file import (
-    RENDERER,
-    Metadata,
-    Shots,
-    read_task,
-)
+from revocab.errors import RevocabError, all_of
+from revocab.evaluation.multiple_choice.task_file import RENDERER, Metadata, Shots, read_task
 from revocab.evaluation.multiple_choice.tasks import FIELDS
 from revocab.evaluation.options import Scoring
 from revocab.evaluation.records import version
@@ -68,9 +63,8 @@ def own_reader(path: str | Path, config: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_dataset(path: Path, fields: Sequence[str], /, **_: Any) -> DatasetDict:
-    """Return the rows of a local task as the split ``test`` of a data set, in memory.
-
-    Equal to ``load_dataset("json")`` for every one of ``fields``, without its file cache.
+    """Return the rows of a local task as the split ``test`` of a data set, equal to that of
+    ``load_dataset("json")`` for every one of ``fields``, without its file cache.
     """
     from datasets import Dataset, DatasetDict
 
@@ -81,10 +75,8 @@ def read_dataset(path: Path, fields: Sequence[str], /, **_: Any) -> DatasetDict:
 
 
 def hub_files(config: dict[str, Any]) -> dict[str, list[str]] | None:
-    """Return the named files of a Hub data set, by split; None for any other task.
-
-    They are read as they are, whatever script lies beside them, for whose sake ``datasets`` refuses
-    the repository.
+    """Return the named files of a Hub data set, by split; None for any other task. They are read as
+    they are, whatever script lies beside them, for whose sake ``datasets`` refuses the repository.
     """
     repository = config.get("dataset_path")
     files = (config.get("dataset_kwargs") or {}).get("data_files")
@@ -116,9 +108,8 @@ def load_files(
 
 @contextmanager
 def pinned(revision: str | None) -> Iterator[list[tuple[str, str | None]]]:
-    """Load data sets at ``revision`` inside the block; a task that names its own keeps it.
-
-    Yields a list that gets repository and configuration of each data set that is loaded.
+    """Load data sets at ``revision`` inside the block; a task that names its own keeps it. Yields a
+    list that gets repository and configuration of each data set that is loaded.
     """
     import datasets
 
@@ -232,15 +223,13 @@ def load_tasks(paths: Iterable[str | Path], options: Scoring) -> dict[str, TaskD
     utils.apply_template = RENDERER  # left to itself, the harness runs what a template says
     configs = {Path(path): read_task(Path(path)) for path in paths}
     manager = manager_of({config["harness"] for config in configs.values() if "harness" in config})
-    loaded, problems = {}, []
-    for path, config in configs.items():
+
+    def load(path: Path, config: dict[str, Any]) -> TaskDict:
         shots = options.shots_of(int(config.get("num_fewshot", options.shots)))
-        try:
-            loaded[path.stem] = load_task(manager, path, config, shots)
-        except RevocabError as error:
-            problems += error.problems
-    refuse(problems)
-    return loaded
+        return load_task(manager, path, config, shots)
+
+    tasks = all_of(functools.partial(load, *pair) for pair in configs.items())
+    return {path.stem: task for path, task in zip(configs, tasks, strict=True)}
 
 
 def load_task(
@@ -405,15 +394,10 @@ def same_task(config: dict[str, Any], name: str, splits: Mapping[str, Any]) -> T
     fixed = {
         "task": name,
         "dataset_kwargs": None,
-        "custom_dataset": functools.partial(returned, DatasetDict(splits)),
+        "custom_dataset": lambda **_: DatasetDict(splits),  # which is there already
         "metadata": {"version": config["metadata"]["version"]},
     }
     return ConfigurableTask(config={**config, **fixed})
-
-
-def returned(value: Any, /, **_: Any) -> Any:
-    """Return ``value``: what the harness calls to get a data set that is already there."""
-    return value
 
 
 def split_task(path: str | Path, whole: Task, config: dict[str, Any], field: str) -> TaskDict:
@@ -453,9 +437,9 @@ def places_of(path: str | Path, rows: Iterable[Any], field: str) -> dict[str, li
     numbers: dict[str, list[int]] = {}
     for i, row in enumerate(rows):
         try:
-            numbers.setdefault(str(value_of(row, field)), []).append(i)
+            value = str(value_of(row, field))
         except KeyError:
-            raise RevocabError(
-                f"{path}: metadata.mean_over: row {i + 1} has no {field!r}"
-            ) from None
+            where = f"{path}: metadata.mean_over: row {i + 1}"
+            raise RevocabError(f"{where} has no {field!r}") from None
+        numbers.setdefault(value, []).append(i)
     return numbers

@@ -6,8 +6,9 @@ import hashlib
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,50 +59,35 @@ ITEM_COLUMNS = ("run", "step", "task", "metric", "parts", "by_part", "choices", 
 def score_checkpoints(
     run: str, models: Mapping[int, Path], tasks: Sequence[Path], out: Path, options: Scoring
 ) -> None:
-    """Score every model, by step, on every task file and write one table to ``out``.
+    """Score every model, by step, on every task file; write one table to ``out``, by step and task,
+    and beside it every item's score, for comparing runs item by item.
 
-    Beside it a file of items holds every item's score, for comparing runs item by item. Scores
-    of every (checkpoint, task) stay on record beside ``out``: a killed evaluation continues where
-    it was, and a further task or checkpoint costs itself alone. Rows are sorted by step, then task
-    order.
+    Scores of every (checkpoint, task) stay on record beside ``out``: a killed evaluation continues
+    where it was, and a further task or checkpoint costs itself alone.
     """
     items = out.with_name(f"{out.stem}_items.jsonl.gz")
     check_files(out, items, inputs=[*models.values(), *tasks])
-    check_arguments(models, tasks)
+    names = Counter(path.stem for path in tasks)
+    problems = [p for folder in models.values() for p in refused(check_model_folder, folder)]
+    problems += [p for path in tasks for p in refused(read_task, path)]
+    problems += [f"--tasks: {name!r} is given twice" for name, times in names.items() if times > 1]
+    refuse(problems)
     quiet_loading()
     records = Records(out.with_name(f".{out.name}.records"))
     rows: list[dict[str, Any]] = []
     scorer = Scorer(tasks, options)
+    say = partial(print, file=sys.stderr, flush=True)
     for step, folder in sorted(models.items()):
         start = time.monotonic()
         step_rows = scorer.score_all(folder, records)
         rows += [{"run": run, "step": step, **row} for row in step_rows]
         first = {row["task"]: row["value"] for row in reversed(step_rows)}
-        print(
-            f"{run} step {step}: {len(tasks)} tasks, mean acc"
-            f" {sum(first.values()) / len(tasks):.3f}, {time.monotonic() - start:.1f} s",
-            file=sys.stderr,
-            flush=True,
-        )
+        mean, seconds = sum(first.values()) / len(tasks), time.monotonic() - start
+        say(f"{run} step {step}: {len(tasks)} tasks, mean acc {mean:.3f}, {seconds:.1f} s")
     if scorer.truncated:
-        print(
-            f"{run}: {scorer.truncated} requests were longer than the model's context and were"
-            " truncated at the beginning",
-            file=sys.stderr,
-        )
+        say(f"{run}: {scorer.truncated} requests lost their beginning, longer than a context")
     write_jsonl(items, [{name: row.get(name) for name in ITEM_COLUMNS} for row in rows])
     write_csv(out, COLUMNS, [{name: row[name] for name in COLUMNS} for row in rows])
-
-
-def check_arguments(models: Mapping[int, Path], tasks: Sequence[Path]) -> None:
-    names = [path.stem for path in tasks]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    problems = [
-        *(p for folder in models.values() for p in refused(check_model_folder, folder)),
-        *(p for path in tasks for p in refused(read_task, path)),
-        *(f"--tasks: {name!r} is given twice" for name in twice),
-    ]
-    refuse(problems)
 
 
 class Scorer:
@@ -111,7 +97,6 @@ class Scorer:
         self.paths = {path.stem: path for path in tasks}
         self.options = options
         self.truncated = 0
-        self._provenance: dict[str, dict[str, str]] = {}
 
     @cached_property
     def tasks(self) -> dict[str, TaskDict]:
@@ -181,15 +166,15 @@ class Scorer:
             ) from error
         except (TemplateError, OverflowError) as error:  # tasks' own templates raise RevocabError
             raise RevocabError(f"task {name}: chat template: {explain(error)}") from None
-        if name not in self._provenance:  # read once for all checkpoints
-            config, data = read_task(self.paths[name]), self._files[name]["data"]
-            own = f"sha256:{data[:16]}" if data else harness.data_revision(self.tasks[name], config)
-            self._provenance[name] = {
-                "config_hash": config_hash(self.paths[name], self.tasks[name], self.options),
-                "data_revision": own,
-                "engine": self.options.engine,
-            }
-        known = {"cut_prompts": model.truncated - before, **self._provenance[name]}
+        config, data = read_task(self.paths[name]), self._files[name]["data"]
+        known = {
+            "cut_prompts": model.truncated - before,
+            "config_hash": config_hash(self.paths[name], self.tasks[name], self.options),
+            "data_revision": (
+                f"sha256:{data[:16]}" if data else harness.data_revision(self.tasks[name], config)
+            ),
+            "engine": self.options.engine,
+        }
         return [{**row, **known} for row in rows]
 
     @cached_property
@@ -253,10 +238,8 @@ def parts_of(loaded: TaskDict) -> list[Task]:
 
 
 def item_scores(tasks: Sequence[Task], metric: str, value: float) -> dict[str, Any]:
-    """Return the scores of the items of a task's parts, and how they make up ``value``.
-
-    ``parts`` are the sizes of a group's tasks, whose items follow each other; ``by_part`` says that
-    their means were averaged without weights.
+    """Return the scores of the items of a task's parts, and how they make up ``value``: ``parts``
+    are the sizes of a group's tasks, ``by_part`` says that their means were averaged unweighted.
     """
     values = [float(scores[metric]) for task in tasks for scores, *_ in task.item_scores]
     sizes = [len(task.item_scores) for task in tasks]
@@ -319,9 +302,8 @@ def label_pair(task: Task, doc: Any, results: Sequence[tuple[float, bool]]) -> l
 
 
 def config_hash(path: Path, loaded: TaskDict, options: Scoring) -> str:
-    """Return a short hash of what decides a score beside the model: prompt, data, shots, limit.
-
-    The same task has the same hash on every machine: paths are left out.
+    """Return a short hash of what decides a score beside the model: prompt, data, shots, limit, and
+    no paths.
     """
     config = read_task(path)
     if "harness" in config:

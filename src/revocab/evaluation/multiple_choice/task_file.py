@@ -221,9 +221,8 @@ def compiled(template: str) -> Compiled:
 
 
 class Renderer:
-    """Stands for the harness's ``apply_template``; names what is refused by file and key.
-
-    A template of the harness's own is named by its beginning.
+    """Stands for the harness's ``apply_template``; names what is refused by file and key, or by the
+    beginning of a template of the harness's own.
     """
 
     def __init__(self) -> None:

@@ -61,7 +61,6 @@ class TaskJob(TaskOptions, Job):
 
 def find_template(name: str, own: Path | None = None, key: str = "template") -> Path:
     """Return the file of a template: in one's own folder or, where it is not there, the package's.
-
     Raises :class:`RevocabError` with the nearest names, under ``key``.
     """
     if own is not None and (own / f"{name}.yaml").is_file():
@@ -73,10 +72,9 @@ def find_template(name: str, own: Path | None = None, key: str = "template") -> 
 
 
 def template_files(path: str | Path) -> list[Path]:
-    """Return a template's file and those that it includes, in order.
-
-    ``include`` names a file beside the template or, where there is none, one of the package.
-    Raises :class:`RevocabError` for one that is not there, or that includes itself.
+    """Return a template's file and those that it includes, in order: files beside it or, where
+    there is none, of the package. Raises :class:`RevocabError` for one that is not there, or that
+    includes itself.
     """
     files = [Path(path)]
     while include := read_yaml(files[-1]).get("include"):
@@ -88,10 +86,8 @@ def template_files(path: str | Path) -> list[Path]:
 
 
 def load_template(path: str | Path) -> dict[str, Any]:
-    """Return a template with what it includes; the including file's keys win.
-
-    ``words``, a template's own by language, are put together: those of the including file win.
-    Raises :class:`RevocabError` for keys that a template may not have.
+    """Return a template with what it includes; the including file's keys win, and so do its own
+    ``words`` of each language. Raises :class:`RevocabError` for keys that it may not have.
     """
     merged: dict[str, Any] = {}
     words: dict[str, dict[str, str]] = {}
@@ -177,14 +173,19 @@ def build_task(
 ) -> dict[str, Any]:
     """Return the harness configuration of ``task``: the template, with the data set filled in.
 
-    Local data is checked row by row. Without data the template must name its own data set.
-    ``language`` chooses its words, ``shots`` are this task's own.
+    Local data is checked row by row; without data the template must name its own data set. Raises
+    :class:`RevocabError` naming file, row and field.
     """
     config = fill_words(load_template(template_path), template_path, language)
     if shots is not None:
         config["num_fewshot"] = shots
     if data is not None:
-        check_rows(data, required_fields(config))
+        fields, number = required_fields(config), 0
+        for number, row in enumerate(read_jsonl(data), 1):
+            if problem := row_problem(row, fields):
+                raise RevocabError(f"{data}, row {number} (id {row.get('id', '?')}): {problem}")
+        if not number:
+            raise RevocabError(f"{data}: no rows; a task needs at least one item")
         config |= {
             "dataset_path": "json",
             "dataset_kwargs": {"data_files": {"test": str(data)}},
@@ -220,19 +221,6 @@ def required_fields(template: dict[str, Any]) -> list[str]:
     return sorted((names - optional) & set(FIELDS) - {"choices", "answer"})
 
 
-def check_rows(path: str | Path, fields: Iterable[str]) -> None:
-    """Check every row of a local task file: ``choices``, ``answer``, and further ``fields``.
-
-    Raises :class:`RevocabError` naming file, row and field.
-    """
-    number = 0
-    for number, row in enumerate(read_jsonl(path), 1):
-        if problem := row_problem(row, fields):
-            raise RevocabError(f"{path}, row {number} (id {row.get('id', '?')}): {problem}")
-    if not number:
-        raise RevocabError(f"{path}: no rows; a task needs at least one item")
-
-
 def row_problem(row: dict[str, Any], fields: Iterable[str]) -> str | None:
     for field in ("choices", "answer", *fields):
         if row.get(field) in (None, "", []):
@@ -248,9 +236,8 @@ def row_problem(row: dict[str, Any], fields: Iterable[str]) -> str | None:
 
 
 def at_commit(config: dict[str, Any]) -> dict[str, Any]:
-    """Return a task with its Hub data set at the commit that its revision names today.
-
-    Every run of an experiment then reads the same rows, whatever happens to the data set meanwhile.
+    """Return a task with its Hub data set at the commit that its revision names today, so that
+    every run of an experiment reads the same rows.
     """
     repository = config.get("dataset_path")
     if repository in (None, "json") or Path(repository).exists():
@@ -261,10 +248,8 @@ def at_commit(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_items(task: str, config: dict[str, Any], expected: ExpectedItems) -> None:
-    """Compare the number of rows of a task's data with what is expected.
-
-    ``config`` is a task file's content, its Hub data set at a commit. The message names the data,
-    both numbers, and the revision to use.
+    """Compare the number of rows of a task's data with what is expected; ``config`` is a task
+    file's content, its Hub data set at a commit.
     """
     data, split, options = config["dataset_path"], config["test_split"], config["dataset_kwargs"]
     if data == "json":
@@ -291,10 +276,9 @@ def write_task(path: str | Path, config: dict[str, Any]) -> None:
 
 
 def task_files(tasks: Sequence[Path], folder: Path) -> list[Path]:
-    """Return task files, of which some are named by a template that brings its own data set.
-
-    What is made of these lies in ``folder``. Raises :class:`RevocabError` for names that there are
-    not, and for templates without a data set of their own.
+    """Return task files, of which some are named by a template that brings its own data set and
+    written to ``folder``. Raises :class:`RevocabError` for names that there are not, and for
+    templates without a data set of their own.
     """
     return [
         task if task.exists() or not NAME.fullmatch(str(task)) else template_task(str(task), folder)

@@ -20,7 +20,7 @@ from revocab.closed import (
     exactly_one,
     unknown,
 )
-from revocab.evaluation.multiple_choice.families import family_chance
+from revocab.evaluation.metrics import family_chance
 from revocab.evaluation.over_seeds import deviation
 from revocab.languages import language_label
 from revocab.report.annotations import Axes, Experiment, Figure, Run

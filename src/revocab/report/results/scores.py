@@ -13,8 +13,7 @@ from typing import Any, Literal
 
 from revocab.errors import RevocabError, refuse
 from revocab.evaluation.generation.kind import metrics
-from revocab.evaluation.metrics import UNKNOWN
-from revocab.evaluation.multiple_choice.families import choice_metrics
+from revocab.evaluation.metrics import UNKNOWN, choice_metrics
 from revocab.io import atomic, number, read_parquet, write_csv
 from revocab.output import check_files
 from revocab.report.annotations import Experiment, Results, Run

@@ -12,7 +12,7 @@ from typing import Any
 from revocab.errors import RevocabError
 from revocab.evaluation import resampling
 from revocab.evaluation.generation.kind import find_kind
-from revocab.evaluation.multiple_choice.families import choice_metrics
+from revocab.evaluation.metrics import choice_metrics
 from revocab.evaluation.options import ComparisonJob
 from revocab.evaluation.over_seeds import (
     FEWEST_SEEDS,

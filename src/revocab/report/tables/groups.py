@@ -10,8 +10,7 @@ from pydantic import Field
 
 from revocab.closed import GenerationTaskId, GroupId, OneLine, TaskLanguage
 from revocab.evaluation.generation.kind import generation_kinds
-from revocab.evaluation.metrics import COMET
-from revocab.evaluation.multiple_choice.families import family_label
+from revocab.evaluation.metrics import COMET, family_label
 from revocab.evaluation.options import UNTRAINED_AND_TRAINED
 from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.kind import Place, TableOptions

@@ -56,9 +56,8 @@ class Copying(OneLanguage):
 
 
 def units(rows: Sequence[Row], unit: Unit, language: str) -> list[Row]:
-    """Return the sentences or paragraphs that are neither too short nor too long, without repeats.
-
-    A row's text is its ``text`` or, in parallel text, the field of the language.
+    """Return sentences or paragraphs of fitting lengths, without repeats, of each row's ``text``
+    or, in parallel text, the field of the language.
     """
     ids: dict[str, str] = {}
     for row in rows:
@@ -69,10 +68,8 @@ def units(rows: Sequence[Row], unit: Unit, language: str) -> list[Row]:
 
 
 def common_length(first: Sequence[int], second: Sequence[int]) -> int:
-    """Return the length of the longest common subsequence of two token sequences.
-
-    Bit-parallel (Hyyrö, "Bit-Parallel LCS-length Computation Revisited", 2004): one big-integer
-    addition per token.
+    """Return the length of the longest common subsequence of two token sequences, bit-parallel
+    (Hyyrö, "Bit-Parallel LCS-length Computation Revisited", 2004).
     """
     positions: dict[int, int] = {}
     for at, token in enumerate(first):
@@ -95,10 +92,8 @@ def counts(row: Row, encode: Callable[[str], list[int]]) -> dict[str, int]:
 
 
 def is_released_copy(original: str, written: str) -> bool:
-    """Return whether what was written is a copy by the code that LEP's authors released.
-
-    Characters in the blocks that difflib finds in both, over those of the *output*: a copy that
-    breaks off is one, too.
+    """Return whether a copy was written by the code that LEP's authors released: characters in the
+    blocks that difflib finds in both, over those of the *output*, so that one may break off.
     """
     original, written = original.strip(), written.strip()
     if written in original:  # one block
@@ -116,10 +111,7 @@ def tokens_written(row: Row) -> int:
 
 
 def copy_ratio(rows: Sequence[Row], languages: Languages) -> Items:
-    """Return items whose score is 100 × tokens of all originals / tokens generated for them.
-
-    Above 100: fewer tokens were written than the originals have, so text is missing.
-    """
+    """Return items whose score is 100 × tokens of all originals / tokens generated for them."""
     import numpy as np
 
     from revocab.evaluation.resampling import Items

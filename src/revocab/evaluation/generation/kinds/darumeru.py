@@ -23,12 +23,13 @@ import math
 import re
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
 
 from revocab.closed import OneLine
-from revocab.errors import refuse
+from revocab.errors import RevocabError, all_of
 from revocab.evaluation.generation.kind import GenerationKind, OneLanguage
 from revocab.evaluation.metrics import Metric, Row, mean_metric, mean_of
 from revocab.limits import Count
@@ -91,9 +92,7 @@ def points(rule: str, right: str, output: str) -> int:
 
 
 def grade(rows: Sequence[Row], languages: Languages) -> Items:
-    """Return items whose score is the points of a variant in per cent of its maximum. Mean over
-    variants.
-    """
+    """Return items whose score is the mean of variants' points in per cent of their maximum."""
     variants = len({row["variant"] for row in rows})
     shares = (
         points(row["rule"], row["references"][0], row["output"]) / int(row["maximum"])
@@ -130,28 +129,25 @@ class Extraction(OneLanguage):
         Rows without an important sentence are named and left out: no share of them can be found.
         Raises :class:`RevocabError` naming every row with a place that no sentence has.
         """
-        problems, unmarked, marked = [], [], []
-        for row in rows:
+
+        def filled(row: Row) -> Row:
             if not {SENTENCES, EXTRACTED} <= row.keys():
-                marked.append(row)  # a field that is not there is refused as that of any kind
-                continue
+                return row  # a field that is not there is refused as that of any kind
             sentences, places = row[SENTENCES], sorted(set(row[EXTRACTED]))
             if wrong := [place for place in places if not 0 <= place < len(sentences)]:
-                problems.append(
+                raise RevocabError(
                     f"{where}, row {row['id']}: extracted: received {wrong}; the text has "
                     f"{len(sentences)} sentences, counted from 0"
                 )
-                continue
-            filled = [place for place, text in enumerate(sentences) if text.strip()]
-            extracted = [filled.index(place) for place in places if place in filled]
-            texts = [" ".join(sentences[place].split()) for place in filled]
-            if extracted:
-                own = {SENTENCES: texts, EXTRACTED: extracted, "text": " ".join(texts)}
-                marked.append({**row, **own})
-            else:
-                unmarked.append(str(row["id"]))
-        refuse(problems)
-        if unmarked:
+            full = [place for place, text in enumerate(sentences) if text.strip()]
+            extracted = [full.index(place) for place in places if place in full]
+            texts = [" ".join(sentences[place].split()) for place in full]
+            return {**row, SENTENCES: texts, EXTRACTED: extracted, "text": " ".join(texts)}
+
+        counted = all_of(partial(filled, row) for row in rows)
+        marked = [row for row in counted if SENTENCES not in row or row.get(EXTRACTED) != []]
+        if len(marked) < len(rows):
+            unmarked = sorted({str(row["id"]) for row in rows} - {str(row["id"]) for row in marked})
             listed = ", ".join(unmarked)
             print(f"{where}: no sentence is extracted of rows {listed}", file=sys.stderr)
         return marked

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.closed import unknown
 from revocab.corpora.copies import sentences
-from revocab.errors import RevocabError, refuse
+from revocab.errors import RevocabError, all_of, refuse
 from revocab.evaluation.generation.kind import GenerationKind, OneLanguage
 from revocab.evaluation.metrics import Metric, Row, mean_metric, mean_of
 from revocab.languages import frequent_words, languages
@@ -47,10 +47,7 @@ class Check:
 
 
 def is_in_language(answer: str, language: str) -> bool:
-    """Return whether more of an answer's words are frequent in a language than in any other one.
-
-    The languages are those whose file lists frequent words (``revocab/languages``).
-    """
+    """Return whether more of an answer's words are frequent in a language than in any other one."""
     _, counts = frequent_words([answer])
     wanted = counts.pop(language)
     return wanted > max(counts.values(), default=0)
@@ -127,29 +124,18 @@ class Instructions(OneLanguage):
     kind: Literal["instructions"]
 
     def usable(self, rows: list[Row], where: str) -> list[Row]:
-        return checked_rows(rows, where)
+        """Return the rows with the usual roles; raise :class:`RevocabError` naming every one that
+        is none.
+        """
+        return all_of(partial(checked_row, row, f"{where}, row {row['id']}") for row in rows)
 
 
-def checked_rows(rows: list[Row], where: str) -> list[Row]:
-    """Return the rows with the usual roles; raise :class:`RevocabError` naming every one that is
-    none.
-    """
-    refusals: list[str] = []
-    checked = []
-    for row in rows:
-        place = f"{where}, row {row['id']}"
-        try:
-            messages = checked_messages(row.get("messages"), f"{place}: messages")
-        except RevocabError as error:
-            refusals += error.problems
-            continue
-        checked.append({**row, "messages": messages})
-        if not split(checked[-1])[0]:
-            refusals.append(f"{place}: messages: nothing is asked; give a question of role user")
-        else:
-            refusals += problems(row.get("checks"), place)
-    refuse(refusals)
-    return checked
+def checked_row(row: Row, place: str) -> Row:
+    row = {**row, "messages": checked_messages(row.get("messages"), f"{place}: messages")}
+    if not split(row)[0]:
+        raise RevocabError(f"{place}: messages: nothing is asked; give a question of role user")
+    refuse(problems(row.get("checks"), place))
+    return row
 
 
 def split(row: Row) -> tuple[list[Message], str]:
@@ -192,10 +178,8 @@ def followed(group: str | None, row: Row) -> float | None:
 
 
 def by_chance(rows: Sequence[Row], languages: Languages) -> Items | None:
-    """Return the share of checks passed by the right answers to other questions.
-
-    The chance level of ``followed``: what one gets who knows how answers look and not what is
-    asked. An item is the mean over all other answers of the task.
+    """Return the share of checks passed by the right answers to all other questions of the task:
+    what one gets who knows how answers look and not what is asked.
     """
     known = [(row["references"][0], row["checks"]) for row in rows if row["references"][0]]
     if len(known) < 2:

@@ -65,9 +65,8 @@ MEMORY = re.compile(r"out of memory|memory .*(GiB|cache)|KV cache|gpu_memory_uti
 def cache_tokens(
     context_length: int, sequences: int | None = None, requests: int | None = None
 ) -> int:
-    """Return for how many tokens there is room: ``sequences`` full contexts, in whole blocks.
-
-    Without a number of them it is :data:`CPU_SEQUENCES`, or ``requests`` where these are fewer.
+    """Return for how many tokens there is room: ``sequences`` full contexts, in whole blocks; by
+    default :data:`CPU_SEQUENCES`, or ``requests`` where these are fewer.
     """
     full = -(-context_length // BLOCK) * BLOCK
     if sequences is not None:
@@ -139,10 +138,9 @@ def enough_memory(folder: Path) -> Iterator[None]:
 
 
 class WaitingModel:
-    """``vllm.LLM`` of a folder, which starts with its first prompts, as long as they need.
-
-    Until then nothing is loaded: prompts that do not fit and finished work cost no start. On a CPU
-    keys and values are held for the prompts at hand, and longer ones start it again.
+    """``vllm.LLM`` of a folder, which starts with its first prompts, as long as they need: prompts
+    that do not fit and finished work cost no start. On a CPU keys and values are held for the
+    prompts at hand, and longer ones start it again.
     """
 
     def __init__(
@@ -156,8 +154,7 @@ class WaitingModel:
         """``sequences``: as of :func:`start_settings`, whose errors it raises."""
         self.checkpoint, self.config, self.longest = checkpoint, config, longest
         self.sequences, self.more = sequences, more
-        #: As :attr:`TextGenerator.expected`.
-        self.expected: tuple[int, int] | None = None
+        self.expected: tuple[int, int] | None = None  # as TextGenerator.expected
         self.length = 0
         self.started: Any = None
         self.settings(longest, None)
@@ -219,10 +216,8 @@ class VllmGenerator(TextGenerator):
     """vLLM with temperature 0 and the same stop."""
 
     def __init__(self, checkpoint: Checkpoint, longest: int, sequences: int | None = None):
-        """Check a checkpoint, which is loaded with its first prompts.
-
-        Prompt and answer have at most ``longest`` tokens; ``sequences``: as of
-        :func:`start_settings`.
+        """Check a checkpoint; prompt and answer have at most ``longest`` tokens. ``sequences``: as
+        of :func:`start_settings`.
         """
         from transformers import AutoConfig, GenerationConfig
 
