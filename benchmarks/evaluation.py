@@ -102,11 +102,11 @@ def write_models(folder: Path, count: int) -> dict[int, Path]:
 def measure_ours(models, tasks, out: Path, share_contexts: bool) -> dict[str, float]:
     """Return seconds: in all, in the model, and what lies beside it per checkpoint."""
     from revocab.evaluation.inference.decoding import Refusing
-    from revocab.evaluation.multiple_choice import harness
     from revocab.evaluation.multiple_choice.scoring import score_checkpoints
     from revocab.evaluation.options import Scoring
+    from revocab.models.load import quiet_loading
 
-    harness.quiet()
+    quiet_loading()
     inside = 0.0
     original = Refusing.loglikelihood
 
