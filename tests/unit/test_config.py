@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from pathlib import Path
 
 import pytest
 import yaml
@@ -12,7 +11,6 @@ from refusals import problems
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice.tasks import TEMPLATES
 from revocab.experiment import expand, read, validate
-from revocab.experiment.check_files import MOVED, moved
 from revocab.experiment.schema import Recipe
 from revocab.languages import languages
 
@@ -23,23 +21,6 @@ def test_two_experiments_are_not_mixed(repository, monkeypatch):
     files = ["config/demos/demo.yaml", "config/overlays/evaluation-extra.yaml", "config/sava.yaml"]
     with pytest.raises(RevocabError, match=r"config/demos/demo\.yaml and config/sava\.yaml"):
         read(*files)
-
-
-@pytest.mark.parametrize("old", MOVED)
-def test_an_old_name_says_the_new_one(repository, monkeypatch, old):
-    """In one line, wherever the checkout lies."""
-    monkeypatch.chdir(repository)
-    assert not Path(old).exists() and Path(MOVED[old]).exists()
-    for place in (Path(), Path("elsewhere"), Path("/elsewhere/revocab")):
-        if old.endswith(".yaml"):
-            with pytest.raises(RevocabError) as caught:
-                read(place / old)
-        else:
-            with pytest.raises(RevocabError) as caught:
-                read("tests/experiments/small.yaml", paper_values=str(place / old))
-        (line,) = caught.value.problems
-        assert str(place / old) in line and str(place / MOVED[old]) in line
-    assert moved("mine.yaml") == moved(f"{old}x") == moved(MOVED[old]) == ""
 
 
 def test_runs_of_the_demo(demo):
@@ -91,57 +72,6 @@ def test_of_a_file_that_does_not_fit_nothing_that_may_follow_is_told(demo):
     values["runs"]["mistral"]["source"] = "mistrel"
     first, second = problems(values)
     assert first.startswith("mixtures.wrong: ") and second.startswith("recipies: unknown key")
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "start"),
-    [
-        (("seed",), "x", "seed: "),
-        (("models", "mistral", "hub"), "a/b", "models.mistral: exactly one of"),
-        (("runs", "mistral", "source"), "mistrel", "runs.mistral.source: no model 'mistrel'"),
-        (
-            ("runs", "mistral", "methods", "sava"),
-            {"solvr": "lstsq"},
-            "runs.mistral.methods.sava.solvr: unknown key",
-        ),
-        (
-            ("runs", "mistral", "methods", "lapt"),
-            {"pad_to": 64},
-            "runs.mistral.methods.lapt.pad_to: unknown key (allowed: axes, donor",
-        ),
-        (
-            ("runs", "mistral", "methods", "sava"),
-            {"helper": "mistral"},
-            "runs.mistral.methods.sava: helper 'mistral' uses tokenizer 'source', the source's",
-        ),
-        (("runs", "mistral", "methods", "magic"), {}, "runs.mistral.methods.magic.method: "),
-        (("recipes", "adapt", "checkpoint_every"), 1000, "recipes.adapt.checkpoint_every: 1000"),
-        (("recipes", "adapt", "heldout_every"), 1000, "recipes.adapt.heldout_every: 1000 is more"),
-        (("corpora", "world-it", "source"), {"path": "nowhere.jsonl"}, "corpora.world-it.source"),
-        (
-            ("corpora", "world-it", "heldout_bytes"),
-            0,
-            "evaluation.heldout: 'world-it' holds out no text; give corpora.world-it.heldout_bytes",
-        ),
-        (
-            ("corpora", "world-it", "source"),
-            {"path": "{data_root}/it.jsonl"},
-            "data_root: this experiment reads files",
-        ),
-        (("figures", "figure06", "runs"), ["mistral-nope"], "figures.figure06.runs: no run"),
-        (("tables", "table08", "tasks"), ["nope"], "tables.table08.tasks: no generation task"),
-        (("experiment",), "../evil", "experiment: "),
-        (("mixtures",), {"not an id": {}}, "mixtures.not an id: "),
-        (("experiment",), "a;rm -rf b", "experiment: "),
-    ],
-)
-def test_one_mistake_is_one_line(demo, path, value, start):
-    place = demo
-    for key in path[:-1]:
-        place = place[key]
-    place[path[-1]] = value
-    lines = problems(demo)
-    assert any(line.startswith(start) for line in lines), lines
 
 
 def test_a_file_that_is_no_mapping(tmp_path):

@@ -7,7 +7,7 @@ import yaml
 from refusals import problems
 
 from revocab.experiment import expand, validate
-from revocab.experiment.lineage import compared_pairs
+from revocab.experiment.expand import compared_pairs
 
 
 def test_roles_belong_to_a_tokenizer(demo):

@@ -14,9 +14,8 @@ from snakemake.utils import update_config
 
 from revocab.errors import RevocabError
 from revocab.experiment import as_json, expand, validate
-from revocab.experiment.expand import Run
+from revocab.experiment.expand import Run, selected
 from revocab.experiment.layout import Layout
-from revocab.experiment.lineage import selected
 from revocab.experiment.schema import Experiment
 from revocab.initialise.method import methods
 from revocab.io import read_json, write_json

@@ -9,7 +9,6 @@ import re
 import shlex
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, get_origin
 
@@ -28,8 +27,7 @@ from revocab.verb import command_line
 from revocab.verbs import find, places
 
 VERBS = {name: find(name) for name in places()} | {
-    verb: getattr(import_module(place.rpartition(".")[0]), verb)
-    for verb, (place, _) in entry.BEGUN.items()
+    verb: entry.verb_of(verb) for verb in entry.BEGUN
 }
 #: How each verb, of each kind, is called.
 LINES = {

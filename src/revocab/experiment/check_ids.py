@@ -15,7 +15,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel
 
 from revocab.closed import Refers, unknown
-from revocab.experiment.lineage import BASE, run_id
+from revocab.experiment.expand import BASE, run_id
 from revocab.experiment.schema import Experiment
 from revocab.report.runs import text_languages
 from revocab.training.stages import Stage

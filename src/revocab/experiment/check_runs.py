@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from revocab.closed import BEST, RunStep, unknown
-from revocab.experiment.expand import Run
-from revocab.experiment.lineage import (
+from revocab.experiment.expand import (
     BASE,
     PARENTS,
+    Run,
     needed_pairs,
     parents,
     tokenizer_of,

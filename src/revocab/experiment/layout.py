@@ -206,11 +206,7 @@ class Layout(Trainings):
         }
         if command == "compare_runs":
             groups = [group] if group else self.experiment.runs
-            return [
-                record,
-                scores,
-                *(file for each in groups for file in self.items_of_group(each)),
-            ]
+            return [record, scores, *(file for g in groups for file in self.items_of_group(g))]
         if command == "build_report":
             return [*self.tables, *self.figures, *self.described, *chain(*files.values())]
         return files.get(command, [])

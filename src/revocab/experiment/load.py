@@ -19,7 +19,6 @@ from pydantic import ValidationError
 from revocab import extensions, yaml_file
 from revocab.closed import checked, located, nearest, problems_of
 from revocab.errors import RevocabError
-from revocab.experiment.check_files import moved
 from revocab.experiment.checks import check
 from revocab.experiment.schema import Experiment
 from revocab.experiment.written_out import WrittenOut, as_in_file
@@ -158,7 +157,7 @@ def read_values(path: str | Path) -> dict[str, Any]:
     try:
         values, _ = yaml_file.read(Path(path))
     except FileNotFoundError:
-        raise RevocabError(f"{path}: no such file{moved(path)}") from None
+        raise RevocabError(f"{path}: no such file") from None
     except OSError as error:
         raise RevocabError(f"{path}: cannot be read as a file ({error.strerror})") from None
     except UnicodeDecodeError as error:

@@ -12,8 +12,7 @@ from pathlib import Path
 from revocab.closed import BEST, Step
 from revocab.corpora.answers.options import CONVERSATIONS
 from revocab.experiment import options
-from revocab.experiment.expand import Run
-from revocab.experiment.lineage import compared_pairs, helper_pair, text_corpora
+from revocab.experiment.expand import Run, compared_pairs, helper_pair, text_corpora
 from revocab.experiment.paths import Model, Paths, manifest
 from revocab.experiment.schema import Experiment, Source
 from revocab.experiment.schema.data import OwnAnswers
@@ -249,14 +248,10 @@ class Trainings:
 
     def changed_from(self, model: str) -> Model:
         """Return the model that a change makes another of."""
-        change = self.experiment.models[model].change()
-        assert change is not None  # or there would be no such job
-        return self.referred(change[1].model)
+        return self.referred(options.present(self.experiment.models[model].change())[1].model)
 
     def answers_of(self, corpus: str) -> OwnAnswers:
-        answers = self.experiment.corpora[corpus].answers
-        assert answers is not None  # or there would be no such job
-        return answers
+        return options.present(self.experiment.corpora[corpus].answers)
 
     def judge_model(self, corpus: str) -> list[Model]:
         """Return the model of a judge; nothing where it has none."""

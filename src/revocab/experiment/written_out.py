@@ -21,7 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from revocab.closed import problems_of
 from revocab.errors import RevocabError
-from revocab.experiment.lineage import PARENTS, run_id
+from revocab.experiment.expand import PARENTS, run_id
 from revocab.experiment.schema import Experiment
 from revocab.experiment.schema.runs import RunEntry, RunGroup, RunMethod
 from revocab.limits import RUNS
