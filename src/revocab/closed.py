@@ -117,10 +117,7 @@ Folder = Annotated[
 #: Of a repository on the Hub.
 Revision = Annotated[str, StringConstraints(pattern=REVISION)]
 #: Free text on one line.
-OneLine = Annotated[
-    str,
-    StringConstraints(pattern=ONE_LINE, min_length=1, max_length=LONGEST_LINE),
-]
+OneLine = Annotated[str, StringConstraints(pattern=ONE_LINE, min_length=1, max_length=LONGEST_LINE)]
 #: Names of checkpoints by their place among those of a run.
 PLACES = ("first", "last")
 #: Among the checkpoints that are scored: every one.

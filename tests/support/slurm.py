@@ -131,11 +131,7 @@ def slurm(folder: Path, nodes: int = 1) -> Iterator[dict[str, str]]:
 def call(environment: dict[str, str], *words: str, check: bool = True) -> str:
     """Return what a command of Slurm prints."""
     done = subprocess.run(
-        words,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
+        words, env={**os.environ, **environment}, capture_output=True, text=True, check=False
     )
     assert not check or done.returncode == 0, f"{words}: {done.stderr}"
     return done.stdout

@@ -5,12 +5,7 @@ from __future__ import annotations
 import pytest
 
 from revocab.errors import RevocabError
-from revocab.workflow.launch import (
-    launcher,
-    layout,
-    nodes_and_tasks,
-    starter,
-)
+from revocab.workflow.launch import launcher, layout, nodes_and_tasks, starter
 
 
 @pytest.mark.parametrize(
@@ -41,7 +36,8 @@ def test_how_training_starts(resources, words):
     ("resources", "batch", "expected"),
     [
         ({"gpu": 8}, 64, (1, 8)), ({"gpu": 8}, 12, (1, 6)), ({"gpu": 8}, 7, (1, 7)),
-        ({"gpu": 8}, 13, (1, 1)), ({}, 64, (1, 1)), ({"gpu": 0}, 64, (1, 1)), ({"gpu": 64, "nodes": 16}, 128, (16, 4)),
+        ({"gpu": 8}, 13, (1, 1)), ({}, 64, (1, 1)), ({"gpu": 0}, 64, (1, 1)),
+        ({"gpu": 64, "nodes": 16}, 128, (16, 4)),
         ({"gpu": 64, "nodes": 16}, 500, (5, 4)), ({"gpu": 64, "nodes": 16}, 2, (1, 2)),
         ({"nodes": 2, "gpu": 8}, 64, (2, 4)),
     ],

@@ -41,10 +41,7 @@ BY_HAND: dict[str, Changes] = {
         "corpora.graded.answers.judge_model": None,
     },
     "corpora.*.answers.judge_model": {"corpora.graded.answers.judge_model": "plain"},
-    "corpora.*.copying": {
-        "corpora.chat.copying": "sentence",
-        "corpora.chat.messages_field": None,
-    },
+    "corpora.*.copying": {"corpora.chat.copying": "sentence", "corpora.chat.messages_field": None},
     "corpora.*.source.lines.*": {
         "corpora.it.source.lines.it": "items/it.txt",
         "corpora.it.source.world": None,

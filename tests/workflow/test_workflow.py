@@ -90,10 +90,6 @@ def test_types_and_lint(repository, command):
 
 def check_style(repository, program, *arguments):
     done = subprocess.run(
-        [BIN / program, *arguments],
-        cwd=repository,
-        capture_output=True,
-        text=True,
-        check=False,
+        [BIN / program, *arguments], cwd=repository, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -109,8 +109,8 @@ def layout_problems(experiment: Experiment) -> Iterator[str]:
             corpus, languages = experiment.corpora.get(text.heldout), task.direction
             if corpus is not None and corpus.language not in languages:
                 yield (
-                    f"{where}.{part}.heldout: {text.heldout!r} is in {corpus.language!r}, the task in "
-                    f"{' and '.join(map(repr, languages))}; name a corpus in its language"
+                    f"{where}.{part}.heldout: {text.heldout!r} is in {corpus.language!r}, the task"
+                    f" in {' and '.join(map(repr, languages))}; name a corpus in its language"
                 )
 
 
