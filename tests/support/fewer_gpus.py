@@ -8,7 +8,6 @@ import yaml
 
 
 def written(profile: dict, folder: Path) -> Path:
-    """Write a profile into a folder, and return the folder."""
     folder.mkdir(parents=True)
     (folder / "config.yaml").write_text(yaml.safe_dump(profile))
     return folder

@@ -35,12 +35,10 @@ def under(profile: str) -> list[str]:
 
 
 def files_of(experiment: str) -> list[str]:
-    """Return an experiment's file and its overlay for the stand-ins."""
     return [f"config/{experiment}.yaml", f"config/overlays/pico-{experiment}.yaml"]
 
 
 def changes(before: Any, after: Any, name: str) -> Iterator[str]:
-    """Yield the names of the values that an overlay changes or adds."""
     if isinstance(after, dict):
         known = before if isinstance(before, dict) else {}
         for key, value in after.items():
@@ -87,7 +85,6 @@ def offline_snakemake(root: Path, home: Path) -> Callable[..., str]:
 
 
 def rows_of(results: Path, table: str) -> list[dict[str, str]]:
-    """Return the rows of a table's CSV file."""
     with (results / f"tables/{table}.csv").open(encoding="utf-8") as handle:
         return list(csv.DictReader(handle))
 

@@ -153,7 +153,6 @@ class Place(NamedTuple):
 
 
 def members(annotation: Any) -> list[Any]:
-    """Return the types that an annotation allows, None aside."""
     origin = get_origin(annotation)
     if origin is Annotated:
         return members(get_args(annotation)[0])
