@@ -172,7 +172,6 @@ def check_mixtures(experiment: Experiment) -> Iterator[str]:
 
 
 def check_measured(experiment: Experiment) -> Iterator[str]:
-    """Yield the problems of what is measured, and on which text."""
     e, fertility, evaluation = experiment, experiment.fertility, experiment.evaluation
     for section in ("multiple_choice", "generation"):
         steps = getattr(evaluation, section).steps or ()

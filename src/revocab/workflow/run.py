@@ -130,7 +130,6 @@ def is_local(words: Sequence[str]) -> bool:
 
 
 def result_lines(results: Path, done: int) -> Iterator[str]:
-    """Yield where the result of a run lies, as far as it has one."""
     report, checks = results / "report.html", results / "checks.json"
     yield f"done: {done} jobs" if done else "nothing left to do"
     if report.is_file():
