@@ -9,10 +9,8 @@ import yaml
 from refusals import problems
 
 from revocab.errors import RevocabError
-from revocab.evaluation.multiple_choice.tasks import TEMPLATES
 from revocab.experiment import expand, read, validate
 from revocab.experiment.schema import Recipe
-from revocab.languages import languages
 
 
 @pytest.mark.shared_data
@@ -113,25 +111,19 @@ def test_extra_tables_are_checked(demo):
     assert "tables.table12.against" not in found and "tables.table13: needs" in found
 
 
-def test_copying_needs_its_unit(demo):
+@pytest.mark.parametrize(
+    ("changes", "start"),
+    [
+        ({"kind": "copying"}, "unit: required and not given ("),
+        ({"unit": "sentence"}, "unit: unknown key (allowed: asked_by, direction, items"),
+        ({"score": "f1_exact"}, "score: no metric of its kind 'f1_exact' (known: "),
+    ],
+)
+def test_an_option_of_a_generation_task_is_of_its_kind(demo, changes, start):
     tasks = demo["evaluation"]["generation"]["tasks"]
-    tasks["copy_it"] = {**tasks["squad_it"], "kind": "copying"}
-    (problem,) = problems(demo)
-    assert problem.startswith("evaluation.generation.tasks.copy_it.unit: required and not given (")
-
-
-def test_an_option_of_another_kind_of_task_is_unknown(demo):
-    demo["evaluation"]["generation"]["tasks"]["squad_it"]["unit"] = "sentence"
+    tasks["other"] = {**tasks["squad_it"], **changes}
     (line,) = problems(demo)
-    assert line.startswith("evaluation.generation.tasks.squad_it.unit: unknown key (allowed: ")
-    assert "direction" in line and "unit" not in line.partition("(")[2]
-
-
-def test_the_score_of_a_task_is_a_metric_of_its_kind(demo):
-    demo["evaluation"]["generation"]["tasks"]["squad_it"]["score"] = "f1_exact"
-    (line,) = problems(demo)
-    assert line.startswith("evaluation.generation.tasks.squad_it.score: no metric of its kind")
-    assert "did you mean 'f1_exact_match'?" in line
+    assert line.startswith(f"evaluation.generation.tasks.other.{start}")
 
 
 def test_a_language_without_the_words_of_a_prompt(demo):
@@ -144,14 +136,9 @@ def test_a_language_without_the_words_of_a_prompt(demo):
     key = "evaluation.generation.tasks"
     assert from_english.startswith(f"{key}.flores_en_la.direction ['en', 'la']: ")
     assert "languages/la.yaml lacks the words translate (" in from_english
-    assert f"needs: {', '.join(languages())}); add them" in from_english
     assert "languages/it.yaml lacks the words from_la (" in from_latin
-    assert from_latin.endswith("to that file, or to la.yaml as 'called: {it: …}'")
-    assert xcopa.startswith(
-        f"evaluation.multiple_choice.tasks.xcopa_ru: {TEMPLATES / 'xcopa.yaml'}: "
-    )
-    having = [one for one, language in languages().items() if "cause" in language.words]
-    assert "ru.yaml lacks the words cause, effect (" in xcopa and ", ".join(having) in xcopa
+    assert xcopa.startswith("evaluation.multiple_choice.tasks.xcopa_ru: ")
+    assert "ru.yaml lacks the words cause, effect (" in xcopa
 
 
 def with_group(values: dict, name: str, methods: dict) -> dict:
@@ -161,19 +148,18 @@ def with_group(values: dict, name: str, methods: dict) -> dict:
     }
 
 
-def test_two_runs_never_share_an_id(demo):
-    """Group mistral with method sava-x, and group mistral-sava with method x."""
-    values = with_group(copy.deepcopy(demo), "mistral-sava", {"x": {"method": "fvt"}})
-    values["runs"]["mistral"]["methods"]["sava-x"] = {"method": "sava"}
-    (problem,) = problems(values)
-    assert "both are run 'mistral-sava-x'" in problem
-
-
-def test_a_run_never_shares_the_id_of_a_base_model(demo):
-    values = with_group(copy.deepcopy(demo), "mistral-x", {})
-    values["runs"]["mistral"]["methods"]["x-base"] = {"method": "fvt"}
+@pytest.mark.parametrize(
+    ("group", "methods", "name", "keys"),
+    [
+        ("mistral-sava", {"x": {"method": "fvt"}}, "sava-x", "runs.mistral-sava.methods.x"),
+        ("mistral-x", {}, "x-base", "the base model of runs.mistral-x"),
+    ],
+)
+def test_two_runs_never_share_an_id(demo, group, methods, name, keys):
+    values = with_group(copy.deepcopy(demo), group, methods)
+    values["runs"]["mistral"]["methods"][name] = {"method": "fvt"}
     (line,) = problems(values)
-    assert line.startswith("runs.mistral.methods.x-base and the base model of runs.mistral-x: both")
+    assert line.startswith(f"runs.mistral.methods.{name} and {keys}: both are run 'mistral-{name}'")
 
 
 @pytest.mark.parametrize(

@@ -25,10 +25,10 @@ from revocab.command_line import flag_of
 from revocab.errors import RevocabError
 from revocab.verb import command_line
 from revocab.verbs import find, places
+from revocab.workflow.plan import plan
 
-VERBS = {name: find(name) for name in places()} | {
-    verb: entry.verb_of(verb) for verb in entry.BEGUN
-}
+VERBS = {name: find(name) for name in places()}
+VERBS |= {verb: entry.verb_of(verb) for verb in entry.BEGUN} | {"plan": plan}
 #: How each verb, of each kind, is called.
 LINES = {
     f"{name} {kind}".strip(): command_line(verb, f"revocab {name}", kind)
