@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import hub_cache
+import training_pico
 import yaml
 from run_snakemake import succeed
 
@@ -85,8 +85,7 @@ def offline_snakemake(root: Path, home: Path) -> Callable[..., str]:
 
 
 def rows_of(results: Path, table: str) -> list[dict[str, str]]:
-    with (results / f"tables/{table}.csv").open(encoding="utf-8") as handle:
-        return list(csv.DictReader(handle))
+    return training_pico.table(results / f"tables/{table}.csv")
 
 
 def beside_published(rows: list[dict[str, str]]) -> list[tuple[str, str]]:
