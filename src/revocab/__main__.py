@@ -36,37 +36,25 @@ VERBS = {
 }
 #: What a user begins with: a function of the words, and the line of the help.
 BEGUN = {
-    "adapt": ("revocab.product.adapt.adapt", "adapt a model to a text, in one command"),
+    "adapt": ("product.adapt.adapt", "adapt a model to a text, in one command"),
     "advise": (
-        "revocab.product.advice.advise.advise",
+        "product.advice.advise.advise",
         "say whether a new vocabulary is worth it, and which",
     ),
-    "trim": ("revocab.product.trim.trim", "drop tokens that some languages do not need"),
-    "compare": (
-        "revocab.product.compare.compare",
-        "tell which of two models is better on a text",
-    ),
-    "check": (
-        "revocab.product.check.check.check",
-        "say what is wrong with a model, and mend a copy",
-    ),
+    "trim": ("product.trim.trim", "drop tokens that some languages do not need"),
+    "compare": ("product.compare.compare", "tell which of two models is better on a text"),
+    "check": ("product.check.check.check", "say what is wrong with a model, and mend a copy"),
     "verify": (
-        "revocab.product.verify.verify.verify",
+        "product.verify.verify.verify",
         "tell whether a model gives the same tokens, text and logits in every runtime",
     ),
-    "export": (
-        "revocab.product.export.export.export",
-        "write a model for llama.cpp, Ollama and others",
-    ),
-    "new": ("revocab.workflow.new.new", "write a small experiment file, or a task's prompt"),
+    "export": ("product.export.export.export", "write a model for llama.cpp, Ollama and others"),
+    "new": ("workflow.new.new", "write a small experiment file, or a task's prompt"),
 }
 #: What says something of an experiment: a function of the words, and the line of the help.
 PLANNED = {
-    "run": ("revocab.workflow.run.run", "run an experiment: FILE.yaml [--cores N]"),
-    "plan": (
-        "revocab.workflow.plan.plan",
-        "print what an experiment costs before it runs: FILE.yaml",
-    ),
+    "run": ("workflow.run.run", "run an experiment: FILE.yaml [--cores N]"),
+    "plan": ("workflow.plan.plan", "print what an experiment costs before it runs: FILE.yaml"),
 }
 #: What the first page shows; the rest is behind ``revocab help steps``.
 GROUPS = {
@@ -146,7 +134,6 @@ def dispatch(verb: str, words: Sequence[str]) -> None:
 
 
 def verb_of(name: str) -> Verb:
-    """Return a verb by the name that people call it by, or that of its rule."""
     from revocab.verbs import find
 
     return function_of(BEGUN[name][0]) if name in BEGUN else find(VERBS.get(name, name))
@@ -154,7 +141,7 @@ def verb_of(name: str) -> Verb:
 
 def function_of(place: str) -> Any:
     module, _, function = place.rpartition(".")
-    return getattr(import_module(module), function)
+    return getattr(import_module(f"revocab.{module}"), function)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.__main__ import VERBS, verb_of
-from revocab.errors import RevocabError
-from revocab.models.hub_or_folder import What, local
+from revocab.errors import RevocabError, refuse
+from revocab.models.hub_or_folder import local
 from revocab.vocabulary.intersection import Identity
 
 if TYPE_CHECKING:
@@ -232,9 +232,10 @@ def target_matrix(
             f"method {method!r}, option pad_to = {rows}: a matrix alone cannot say which rows are"
             " padding; call revocab.init with folders"
         )
-    vocabularies = Vocabularies(
-        _folder(source_tokenizer, "tokenizer"), _folder(target_tokenizer, "tokenizer"), identity
+    source, target = (
+        local(Path(each), "tokenizer") for each in (source_tokenizer, target_tokenizer)
     )
+    vocabularies = Vocabularies(source, target, identity)
     sources, targets = len(vocabularies.source_tokenizer), len(vocabularies.target_tokenizer)
     helped, auxiliary = chosen.needs(job) == "helper", reads_auxiliary(chosen, job)
     if auxiliary_VA is None and helped:
@@ -269,9 +270,4 @@ def _check_rows(method: str, matrices: Mapping[str, tuple[torch.Tensor | None, i
         for name, (rows_VD, tokens, _) in matrices.items()
         if rows_VD is not None and (rows_VD.ndim != 2 or len(rows_VD) < tokens)
     ]
-    if problems:
-        raise RevocabError(problems)
-
-
-def _folder(place: Place, what: What) -> Path:
-    return local(Path(place), what)
+    refuse(problems)

@@ -12,13 +12,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from revocab.errors import (
-    LONGEST_NAME,
-    RevocabError,
-    UsageError,
-    missing_library,
-    on_one_line,
-)
+from revocab.errors import LONGEST_NAME, RevocabError, UsageError, missing_library, on_one_line
 from revocab.verb import Verb, read
 
 #: A full disk, a quota, a limit on the size of files.

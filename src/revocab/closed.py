@@ -117,10 +117,7 @@ Folder = Annotated[
 #: Of a repository on the Hub.
 Revision = Annotated[str, StringConstraints(pattern=REVISION)]
 #: Free text on one line.
-OneLine = Annotated[
-    str,
-    StringConstraints(pattern=ONE_LINE, min_length=1, max_length=LONGEST_LINE),
-]
+OneLine = Annotated[str, StringConstraints(pattern=ONE_LINE, min_length=1, max_length=LONGEST_LINE)]
 #: Names of checkpoints by their place among those of a run.
 PLACES = ("first", "last")
 #: Among the checkpoints that are scored: every one.
@@ -139,8 +136,6 @@ class Closed(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
-    #: Keys of an earlier version, and what is written now.
-    renamed: ClassVar[Mapping[str, str]] = {}
     #: The type under keys that a file names freely beside those of a model.
     others: ClassVar[Any] = None
 
@@ -394,8 +389,6 @@ def key_problem(key: str, fault: Any, model: Any) -> str:
         field = (fields or {}).get(fault["loc"][-1])
         meaning = f" ({field.description})" if field and field.description else ""
         return f"{key}: required and not given{meaning}"
-    if now := getattr(model, "renamed", {}).get(fault["loc"][-1]):
-        return f"{key}: has another name; write '{now}'"
     allowed = sorted(fields or ())
     listed = "" if fields is None else f" (allowed: {', '.join(allowed) or 'none'})"
     return f"{key}: unknown key{listed}{near(fault['loc'][-1], allowed)}"

@@ -102,7 +102,6 @@ class CommandLine:
 
     @cached_property
     def known(self) -> dict[str, Leaf]:
-        """Return what has a flag, by key."""
         short = [Leaf(("options", *leaf.path), leaf.field) for leaf in leaves(self.shorthand)]
         every = [*leaves(self.model), *short]
         return {leaf.key: leaf for leaf in every if not leaf.constant}
@@ -201,7 +200,6 @@ class CommandLine:
             raise RevocabError(map(self.by_flag, problems_of(error, model))) from None
 
     def by_flag(self, problem: str) -> str:
-        """Return a problem with flags in place of keys."""
         problem = without_part(problem)
         key, mark, rest = problem.partition(": ")
         if key in self.positional:
@@ -300,7 +298,6 @@ def help_of(leaf: Leaf) -> str:
 
 
 def default_text(value: Any) -> str:
-    """Return a value as a command line would give it."""
     if isinstance(value, dict):
         return " ".join(f"{name}={default_text(inner)}" for name, inner in value.items())
     if isinstance(value, list | tuple):

@@ -140,7 +140,6 @@ def new_marker(
 
 
 def beside(file: Path) -> Path:
-    """Return where the marker of a single file lies."""
     return file.with_name(f".{file.name}{MARKER}")
 
 

@@ -111,7 +111,6 @@ class Verb:
 
     @property
     def options(self) -> Any:
-        """Return the type of its options, or None."""
         field = self.model.model_fields.get("options")
         return field and field.annotation
 

@@ -115,7 +115,6 @@ class Page:
         self.load(file.resolve().as_uri() + anchor)
 
     def value(self, script: str) -> Any:
-        """Return what an expression of JavaScript is on the page."""
         said = self.call(
             "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
         )
@@ -132,7 +131,6 @@ class Page:
         self.value("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
 
     def type(self, text: str) -> None:
-        """Type into what was clicked last."""
         self.call("Input.insertText", text=text)
 
     def height(self) -> int:

@@ -42,19 +42,16 @@ def write_architecture(tokenizer: Path, out: Path, kind: str, **settings: Any) -
 
 
 def changed(change: str, model: Path, out: Path, **option: Any) -> Path:
-    """Write a changed model; return its folder."""
     change_model(job_of(ChangeJob, change=change, **option), model, out)
     return out
 
 
 def tensors_of(folder: Path) -> dict[str, torch.Tensor]:
-    """Return every stored tensor of a model folder."""
     model = ModelFolder(folder)
     return {name: model.read(name) for name in model.tensors}
 
 
 def logits(folder: Path, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    """Return a model's logits of :data:`TEXT`."""
     from transformers import AutoModelForCausalLM
 
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype).eval()

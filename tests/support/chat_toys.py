@@ -42,7 +42,6 @@ def write_tokenizer(folder: Path, *, adds_bos: bool = True) -> Path:
 
 
 def text_of(number: int) -> str:
-    """Return one of many short texts, some with letters of two bytes."""
     name = STARTS[number % 5] + ENDS[number % 3]
     return f"{QUESTIONS[number % 4].format(name)} {name} è di Borgo {number}."
 

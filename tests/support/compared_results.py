@@ -46,14 +46,12 @@ class Pair:
 
     @property
     def kind(self) -> str:
-        """Return which group of the summary the file belongs to."""
         for kind, patterns in KINDS.items():
             if any(fnmatch(self.name, pattern) for pattern in patterns):
                 return kind
         return NOTES
 
     def state(self) -> str:
-        """Return "same", "different", "only old" or "only new"."""
         if self.old is None or self.new is None:
             return "only new" if self.old is None else "only old"
         return "same" if digest(self.old) == digest(self.new) else "different"
@@ -91,7 +89,6 @@ def timed_tables(checkout: Path) -> list[str]:
 
 
 def renamed(name: str, moved: Mapping[str, str]) -> str:
-    """Return a name with the first of its folders, or itself, that ``moved`` knows replaced."""
     for old, new in moved.items():
         if name == old or name.startswith(f"{old.rstrip('/')}/"):
             return new.rstrip("/") + name[len(old.rstrip("/")) :]
@@ -99,7 +96,6 @@ def renamed(name: str, moved: Mapping[str, str]) -> str:
 
 
 def digest(path: Path) -> str:
-    """Return the SHA-256 of a file; of a report without what was measured."""
     return hashlib.sha256(content(path)).hexdigest()
 
 
@@ -141,7 +137,6 @@ def excerpts(old: str, new: str) -> list[str]:
 
 
 def lines(path: Path) -> list[str] | None:
-    """Return a file as lines to compare, or None for one that is not text."""
     data = content(path)
     if path.suffix == ".safetensors":
         return tensors(data)
@@ -170,7 +165,6 @@ def tensors(data: bytes) -> list[str]:
 
 
 def summary(pairs: Sequence[Pair], states: Mapping[str, str]) -> str:
-    """Return a table of how many files of each kind are in which state."""
     columns = ["same", "different", "only old", "only new"]
     rows = [["", *columns]]
     for kind in (*KINDS, NOTES):

@@ -47,7 +47,6 @@ FAMILIES = ("byte_fallback", "byte_level", "mistral", "llama", "unigram")
 
 
 def prepared(folder: Path) -> dict[str, Path]:
-    """Write the corpora; return their folders by name."""
     for name, texts in TEXTS.items():
         rows = [{"text": f"{text} {number % 7}"} for number, text in enumerate(texts)]
         prepare_corpus(rows, {"label": name}, CorpusJob(corpus=name, language=name), folder / name)
@@ -116,29 +115,24 @@ def base_tokenizers(folder: Path) -> dict[str, Path]:
 
 
 def change(name, base: Path, mixtures, out: Path, donor: Path | None = None, **options):
-    """Build by a construction that changes a base; return the manifest."""
     folders = {"base": base} if donor is None else {"base": base, "donor": donor}
     return construct(name, inputs_of(mixtures, **folders), out, **options)
 
 
 def inputs_of(mixtures, **folders: Path) -> BuildInputs:
-    """Return what a tokenizer is built of: mixtures, and tokenizers from their folders."""
     tokenizers = {role: load_tokenizer(folder) for role, folder in folders.items()}
     return BuildInputs(mixtures, tokenizers, folders)
 
 
 def construct(name, inputs: BuildInputs, out: Path, **options):
-    """Build a tokenizer by a construction; return the manifest."""
     return build_tokenizer(job_of(TokenizerJob, construction=name, **options), inputs, out)
 
 
 def build_trained(mixture, alphabet, vocabulary_size, out: Path, limit_bytes=None, **options):
-    """Train a tokenizer on a mixture of prepared corpora; return the manifest of its folder."""
     options |= {"vocabulary_size": vocabulary_size, "limit_bytes": limit_bytes}
     inputs = BuildInputs({"corpora": mixture})
     return construct("train", inputs, out, alphabet=alphabet, **options)
 
 
 def build_copied(folder: Path, out: Path):
-    """Copy a tokenizer; return the manifest of its new folder."""
     return construct("substitute", BuildInputs(places={"path": folder}), out)

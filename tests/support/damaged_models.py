@@ -15,12 +15,10 @@ HEAD, EMBEDDING = "lm_head.weight", "model.embed_tokens.weight"
 
 
 def without(name: str) -> Callable[[Tensors], object]:
-    """Leave a tensor out."""
     return lambda tensors: tensors.pop(name)
 
 
 def with_value(name: str, place: object, value: float) -> Callable[[Tensors], object]:
-    """Set the values of a tensor at ``place``."""
     return lambda tensors: tensors[name].__setitem__(place, value)
 
 

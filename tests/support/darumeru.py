@@ -83,7 +83,6 @@ def write_rucola(folder: Path) -> None:
 
 
 def write_data(root: Path, items: int) -> Path:
-    """Write both data sets, ``items`` rows of each configuration to be scored."""
     configs = {
         name: {
             "test": [row(name, "test", i, False) for i in range(items)],
@@ -98,7 +97,6 @@ def write_data(root: Path, items: int) -> Path:
 
 
 def write_tasks(root: Path, folder: Path) -> list[Path]:
-    """Write a task file for each task, which reads the data in ``root``."""
     paths = []
     for name, (language, template) in TASKS.items():
         file = tasks.TEMPLATES / f"{template}.yaml"
@@ -170,7 +168,6 @@ def loaded(paths: tuple[Path, ...], **options: Any) -> Scorer:
 
 
 def score(paths: Sequence[Path], answerer: Answerer, **options: Any) -> dict[str, dict[str, Row]]:
-    """Return the rows of each task by metric, of an answerer."""
     scorer = loaded(tuple(paths), **options)
     return {
         name: {one["metric"]: one for one in scorer.score(answerer, name)} for name in scorer.paths

@@ -105,7 +105,6 @@ def plant_twins(folder: Path) -> Path:
 
 
 def make_tokenizer():
-    """Return a byte-level BPE tokenizer that puts <s> before each text."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 
@@ -130,7 +129,6 @@ def make_tokenizer():
 def write_task(
     folder: Path, repository: Path, name: str, rows: list[dict[str, Any]], template: str
 ) -> Path:
-    """Write rows and the task file that reads them."""
     from revocab.evaluation.multiple_choice import tasks
 
     data = folder / f"{name}.jsonl.gz"

@@ -283,10 +283,7 @@ TEXTS = {
 def fake_prompt(task: str, entry: PromptOptions) -> dict:
     kind = find_kind(entry.kind)
     shot, query = (
-        {
-            "id": str(place + 1),
-            **{f: TEXTS.get(f, "……")[place] for f in kind.needed(entry)},
-        }
+        {"id": str(place + 1), **{f: TEXTS.get(f, "……")[place] for f in kind.needed(entry)}}
         for place in (0, 1)
     )
     row = {"id": "2", "kind": entry.kind, "direction": entry.direction}

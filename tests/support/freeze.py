@@ -35,7 +35,6 @@ def digest(data: bytes) -> str:
 
 
 def arrays(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield the hash of each packed array."""
     for file in sorted(folder.rglob("*.npy")):
         if {"packed", "heldout", "heldout_answers"} & {*file.parts}:
             array = np.load(file, allow_pickle=False)
@@ -60,7 +59,6 @@ def tensors(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def whole(folder: Path, *names: str) -> Iterator[tuple[str, str]]:
-    """Yield a hash of what each JSON file of these names says."""
     for name in names:
         for file in sorted(folder.rglob(name)):
             values = json.dumps(json.loads(file.read_text("utf-8")), sort_keys=True)
@@ -73,7 +71,6 @@ def rows_of(file: Path) -> Iterator[dict[str, str]]:
 
 
 def numbers(row: dict[str, str]) -> tuple[str, dict[str, float]]:
-    """Return what names a row of a CSV file, and its numbers."""
     values, names = {}, []
     for key, text in row.items():
         if any(word in key for word in UNCOUNTED):
@@ -86,7 +83,6 @@ def numbers(row: dict[str, str]) -> tuple[str, dict[str, float]]:
 
 
 def tables_of_numbers(folder: Path, *names: str) -> Iterator[tuple[str, dict[str, float]]]:
-    """Yield the numbers of each row of the CSV files of these names."""
     for name in names:
         for file in sorted(folder.rglob(name)):
             for number, row in enumerate(rows_of(file)):
@@ -95,7 +91,6 @@ def tables_of_numbers(folder: Path, *names: str) -> Iterator[tuple[str, dict[str
 
 
 def lines_of(folder: Path, *patterns: str) -> Iterator[tuple[str, str]]:
-    """Yield a hash of each line of the JSON lines of these names."""
     for pattern in patterns:
         for file in sorted(folder.glob(pattern)):
             data = file.read_bytes()
@@ -106,7 +101,6 @@ def lines_of(folder: Path, *patterns: str) -> Iterator[tuple[str, str]]:
 
 
 def cells(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the cells of each table that have a number, by row and column."""
     from revocab.report.make_tables import build_table
     from revocab.report.results import Results
 
@@ -156,7 +150,6 @@ def panel(axes: Any) -> dict[str, Any]:
 
 
 def results(folder: Path) -> dict[str, dict[str, Any]]:
-    """Return the numbers of a results folder by kind, each by its name."""
     kinds = {
         "packed rows": arrays(folder),
         "tensors": tensors(folder),

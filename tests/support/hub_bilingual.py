@@ -40,7 +40,6 @@ CONVERSATIONS = 200
 
 
 def write_hub(root: Path, documents: int = 400) -> Path:
-    """Fill ``root`` with what the experiment asks the Hub for; return it."""
     from revocab.demoworld.build import documents as make
     from revocab.demoworld.stories import build
 

@@ -58,7 +58,6 @@ COMET_ENCODER = "FacebookAI/xlm-roberta-large"
 
 
 def parquet(path: Path, rows: Iterable[Row]) -> None:
-    """Write rows as one Parquet file."""
     import pyarrow
     import pyarrow.parquet
 
@@ -67,7 +66,6 @@ def parquet(path: Path, rows: Iterable[Row]) -> None:
 
 
 def jsonl_zst(path: Path, rows: Iterable[Row]) -> None:
-    """Write rows as JSON lines, compressed by zstd."""
     import pyarrow
 
     text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
@@ -157,7 +155,6 @@ def corpora(root: Path, world: Any, documents: int) -> dict[str, list[str]]:
 
 
 def flores_rows(world: Any, language: str, items: int) -> dict[str, list[tuple[int, str]]]:
-    """Return numbered sentences of one language by split."""
     from revocab.demoworld.build import parallel
 
     counts = {"dev": (12, False), "devtest": (items, True)}
@@ -322,7 +319,6 @@ def write_hub(
 
 
 def fill(write: Callable[..., Path]) -> None:
-    """Fill the cache that the command line names."""
     parser = argparse.ArgumentParser()
     parser.add_argument("home", type=Path, help="HF_HOME")
     parser.add_argument("--comet", type=Path, dest="comet_folder", help="pico COMET models")

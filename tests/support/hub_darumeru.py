@@ -71,7 +71,6 @@ def cut(texts: list[str], words: int) -> list[str]:
 
 
 def tasks(texts: dict[str, list[str]]) -> dict[str, dict[str, list[Row]]]:
-    """Return the rows of every configuration by split; ``texts`` by language."""
     made = {
         name: {
             split: [darumeru.row(name, split, place, split == "prompt") for place in range(count)]
@@ -90,7 +89,6 @@ def tasks(texts: dict[str, list[str]]) -> dict[str, dict[str, list[Row]]]:
 
 
 def summaries(texts: list[str]) -> list[Row]:
-    """Return rows of dichspace/daru_treeway_eval: sentences, a summary, places of sentences."""
     words = [text.split() for text in texts]
     parts = [[" ".join(one[n : n + 3]) + "." for n in (0, 3, 6)] for one in words]
     return [

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import hub_cache
+import training_pico
 import yaml
 from run_snakemake import succeed
 
@@ -35,12 +35,10 @@ def under(profile: str) -> list[str]:
 
 
 def files_of(experiment: str) -> list[str]:
-    """Return an experiment's file and its overlay for the stand-ins."""
     return [f"config/{experiment}.yaml", f"config/overlays/pico-{experiment}.yaml"]
 
 
 def changes(before: Any, after: Any, name: str) -> Iterator[str]:
-    """Yield the names of the values that an overlay changes or adds."""
     if isinstance(after, dict):
         known = before if isinstance(before, dict) else {}
         for key, value in after.items():
@@ -87,9 +85,7 @@ def offline_snakemake(root: Path, home: Path) -> Callable[..., str]:
 
 
 def rows_of(results: Path, table: str) -> list[dict[str, str]]:
-    """Return the rows of a table's CSV file."""
-    with (results / f"tables/{table}.csv").open(encoding="utf-8") as handle:
-        return list(csv.DictReader(handle))
+    return training_pico.table(results / f"tables/{table}.csv")
 
 
 def beside_published(rows: list[dict[str, str]]) -> list[tuple[str, str]]:

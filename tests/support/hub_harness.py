@@ -35,7 +35,6 @@ NUMBERS = ("idx", "id", "question_number")
 
 
 def numbered(count: int) -> Row:
-    """Return an item with columns sol1, sol2, … as the translations have their choices."""
     return {**TRANSLATED, **{f"sol{n}": text for n, text in enumerate(OPTIONS[:count], 1)}}
 
 
@@ -119,13 +118,11 @@ MULTILINGUAL: dict[str, DataSet] = {
 
 
 def bilingual() -> dict[str, DataSet]:
-    """Return the data sets of ``config/bilingual.yaml`` by repository."""
     mmlu = ({subject: MMLU for subject in mmlu_subjects()}, ("dev", "test"))
     return {**ARABIC, **ENGLISH, "cais/mmlu": mmlu}
 
 
 def write_data_sets(root: Path, sets: dict[str, DataSet], items: int = 2) -> None:
-    """Write data sets below a Hub's folder, ``items`` rows in each split."""
     for name, (configurations, splits) in sets.items():
         rows = {
             configuration: {split: [numbered_row(row, n) for n in range(items)] for split in splits}

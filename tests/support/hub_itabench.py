@@ -60,7 +60,6 @@ def side(row: Row, ending: str) -> Row:
 
 
 def metadata(rows: dict[str, Row]) -> Row:
-    """Return what stands beside an item, on both sides."""
     found: Row = {"category": "question"}
     for language, ending in LANGUAGES.items():
         found[f"passage{ending}"] = rows[language].get("context", "")
@@ -88,7 +87,6 @@ def bilingual(world: Any, family: str, seed: int) -> Iterator[Row]:
 
 
 def mmlu_subjects() -> list[str]:
-    """Return the subjects of MMLU as the installed harness names them."""
     from importlib.util import find_spec
 
     package = Path(next(iter(find_spec("lm_eval").submodule_search_locations)))
@@ -99,7 +97,6 @@ def mmlu_subjects() -> list[str]:
 def data_set(
     folder: Path, of: DataSet, rows: Iterator[Row], items: int, subjects: list[str] | None = None
 ) -> None:
-    """Write one repository: its card, and the split that is scored."""
     file = f"{of.file}.{of.split}.json"
     hub_content.card(folder, {of.configuration: {of.split: file}})
     made = list(islice(rows, items * len(subjects or "1")))

@@ -56,7 +56,6 @@ MODELS = {
 
 
 def texts_of(count: int) -> dict[str, list[str]]:
-    """Return so many texts in both languages."""
     from revocab.demoworld.build import documents
     from revocab.demoworld.stories import build
 
@@ -125,7 +124,6 @@ def saiga(repository: Path, texts: list[str]) -> None:
 
 
 def chat_tokenizer(base: Path, name: str, out: Path) -> Path:
-    """Write the tokenizer of an instruct model."""
     from transformers import PreTrainedTokenizerFast
 
     from revocab.vocabulary.tokenizers.load import write_tokenizer
@@ -196,7 +194,6 @@ def models(root: Path, texts: dict[str, list[str]]) -> None:
 
 
 def write_texts(root: Path, count: int = 300) -> Path:
-    """Write the data sets of texts and conversations below ``root``; return it."""
     texts = texts_of(count)
     sets = root / "datasets"
     wikipedia(sets / "wikimedia/wikipedia/main", texts)
@@ -206,7 +203,6 @@ def write_texts(root: Path, count: int = 300) -> Path:
 
 
 def write_hub(root: Path) -> Path:
-    """Fill ``root`` with what the experiment asks the Hub for; return it."""
     texts = texts_of(100)
     write_texts(root)
     hub_darumeru.write_data_sets(root / "datasets", texts)

@@ -44,13 +44,11 @@ ROWS = 7
 
 
 def in_language(language: str) -> Callable[[str], str]:
-    """Return what turns an Italian text into one of a language."""
     _, script, turned = LANGUAGES[language]
     return written_in(script, turned)
 
 
 def texts_of(count: int) -> dict[str, list[str]]:
-    """Return so many texts of every language."""
     from revocab.demoworld.build import documents
     from revocab.demoworld.stories import build
 
@@ -82,7 +80,6 @@ def madlad(root: Path, texts: dict[str, list[str]]) -> None:
 
 
 def flores(root: Path, items: int) -> None:
-    """Write FLORES-200 in every language."""
     from revocab.demoworld.stories import build
 
     world = build(hub_content.SEED)
@@ -135,7 +132,6 @@ def models(root: Path, texts: dict[str, list[str]]) -> None:
 
 
 def write_hub(root: Path, documents: int = 100) -> Path:
-    """Fill ``root`` with what the experiment asks the Hub for; return it."""
     texts = texts_of(documents)
     madlad(root, texts)
     flores(root, items=2)

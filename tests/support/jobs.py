@@ -8,5 +8,4 @@ from revocab.closed import checked
 
 
 def job_of(model: type, /, **options: Any) -> Any:
-    """Return a job of the kind that its options name."""
     return checked(model, options)

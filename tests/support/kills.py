@@ -46,7 +46,6 @@ DELAY = 0.02
 
 
 def start(folder: Path, name: str, story: str, minutes: float | None = None) -> BaseProcess:
-    """Train ``folder/name`` in a new process."""
     process = multiprocessing.get_context("fork").Process(
         target=train_one, args=(folder, name, story, minutes)
     )
@@ -55,7 +54,6 @@ def start(folder: Path, name: str, story: str, minutes: float | None = None) -> 
 
 
 def finish(folder: Path, name: str, story: str) -> None:
-    """Train ``folder/name`` undisturbed to its end."""
     process = start(folder, name, story)
     process.join()
     if process.exitcode:
@@ -85,7 +83,6 @@ def train_one(folder: Path, name: str, story: str, minutes: float | None) -> Non
 
 
 def stages(story: str) -> list[Stage]:
-    """Return the stages of a story."""
     from revocab.training.stages import Stage
 
     lora = {"rank": 2, "alpha": 4}
@@ -108,7 +105,6 @@ def stages(story: str) -> list[Stage]:
 
 
 def newest(out: Path) -> tuple[int, Path | None]:
-    """Return the step and the folder of the newest whole state; 0: none."""
     from revocab.training import resume_state
 
     whole = [each for each in resume_state.states(out / "state") if resume_state.is_whole(each)]
@@ -148,7 +144,6 @@ def kill(folder: Path, story: str, moments: random.Random, kills: int) -> list[i
 
 
 def signal_all(folder: Path, moments: random.Random) -> list[dict[str, object]]:
-    """Send each of :data:`STOPS`, and look for the state that it must leave."""
     out, stops = folder / "stopped", []
     steps = sorted(moments.sample(range(2, STEPS - 15, 4), len(STOPS)))
     for step, (number, minutes) in zip(steps, moments.sample(STOPS, len(STOPS)), strict=True):
@@ -164,7 +159,6 @@ def signal_all(folder: Path, moments: random.Random) -> list[dict[str, object]]:
 
 
 def main() -> None:
-    """Run the story."""
     folder, seed, story, *kills = sys.argv[1:]
     moments = random.Random(int(seed))
     for library in LIBRARIES:

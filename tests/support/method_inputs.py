@@ -41,7 +41,6 @@ def make(source, helper=None, overlap=((0, 1), (1, 0)), missing=(2,), pieces=Non
 
 
 def chosen(name, **options):
-    """Return a method with its options."""
     return job_of(ChosenMethod, method=name, **options)
 
 

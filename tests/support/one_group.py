@@ -20,7 +20,6 @@ SMALL = yaml.safe_load(
 
 
 def changed(changes: dict[str, Any]) -> dict[str, Any]:
-    """Return the small experiment with other values at dotted keys."""
     values = copy.deepcopy(SMALL)
     for key, value in changes.items():
         *sections, last = key.split(".")
@@ -32,7 +31,6 @@ def changed(changes: dict[str, Any]) -> dict[str, Any]:
 
 
 def one_group(methods: dict[str, Any], **group: Any) -> dict[str, Any]:
-    """Return the values of the experiment; ``group`` has keys of the group."""
     values = copy.deepcopy(SMALL)
     del values["tables"], values["figures"]
     values["runs"] = {
@@ -45,7 +43,6 @@ def one_group(methods: dict[str, Any], **group: Any) -> dict[str, Any]:
 
 
 def experiment(sweep: Any = None, /, **run: Any) -> dict[str, Any]:
-    """Return one with a run of a sweep; ``run`` has keys of it."""
     entry = {"evaluate": False, **({"for": sweep} if sweep is not None else {}), **run}
     values = one_group({"sava": entry}, recipe="gosal")
     values["models"]["mistral"]["pretrain"]["context_length"] = 4096
@@ -68,7 +65,6 @@ def experiment(sweep: Any = None, /, **run: Any) -> dict[str, Any]:
 
 
 def rates(values: dict[str, float]) -> dict[str, Any]:
-    """Return an axis of learning rates by name."""
     return {name: {"recipe": {"learning_rate": value}} for name, value in values.items()}
 
 

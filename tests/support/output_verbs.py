@@ -21,8 +21,6 @@ from revocab.marker import MARKER
 
 @dataclass(frozen=True)
 class Verb:
-    """A script that writes a folder."""
-
     script: str
     #: All words but the folder; ``{given}`` and ``{made}`` are the folders of inputs and of what
     #: verbs have made.
@@ -141,7 +139,6 @@ def write_inputs(given: Path, toys: Path) -> None:
 
 
 def run_words(script: str, *arguments: object) -> None:
-    """Run a command, or one of the scripts that are none."""
     path = Path(__file__).resolve().parents[2] / f"scripts/{script}.py"
     if not path.is_file():
         main([script, *map(str, arguments)])
@@ -152,7 +149,6 @@ def run_words(script: str, *arguments: object) -> None:
 
 
 def call(verb: Verb, given: Path, made: Path, out: Path | str, *more: object) -> int:
-    """Run a verb in this process; return its exit status."""
     place = Path(out, verb.below) if verb.below else out
     arguments = [*verb.arguments.format(given=given, made=made).split(), verb.flag, place, *more]
     try:
@@ -186,7 +182,6 @@ def stamps(folder: Path) -> dict[str, tuple[int, ...]]:
 
 
 def architectures(given: Path) -> str:
-    """Return the argument of count_parameters."""
     shape = {"hidden_size": 8, "intermediate_size": 8, "layers": 1, "heads": 1, "kv_heads": 1}
     entry = {"label": "x", "vocabulary_size": 9, "architecture": {"family": "llama", **shape}}
     return json.dumps(entry)

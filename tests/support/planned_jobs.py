@@ -11,7 +11,6 @@ from revocab.training.run import Settings
 
 
 def start_of(layout: Layout, run: str) -> tuple[InitJob, list[Any]]:
-    """Return what decides a run's first model."""
     read = (layout.new_tokenizer, layout.new_pairs, layout.helper, layout.adapted,
             layout.adapted_from, layout.vectors, layout.vector_files)  # fmt: skip
     return options.init(layout, run), [layout.origin(run), *(files(run) for files in read)]
@@ -25,5 +24,4 @@ def training_of(layout: Layout, run: str) -> tuple[Settings, list[Any]]:
 
 
 def packed_for(layout: Layout, run: str) -> str:
-    """Return the folder name of the rows that a run is trained on."""
     return layout.packed(layout.paths.run(run)).split("/")[-2]

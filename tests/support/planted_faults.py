@@ -110,7 +110,6 @@ def without_fallback(folder: Path) -> None:
 
 
 def sentencepiece(pieces: list[str]) -> bytes:
-    """Return pieces as SentencePiece's file has them: text, score, type."""
     entries = []
     for piece in pieces:
         text = piece.encode()
@@ -120,8 +119,6 @@ def sentencepiece(pieces: list[str]) -> bytes:
 
 
 def with_model(change: Callable[[list[str]], object]) -> Callable[[Path], object]:
-    """Write the ``tokenizer.model`` of a folder's pieces, changed."""
-
     def write(folder: Path) -> None:
         vocab = read_json(folder / TOKENIZER)["model"]["vocab"]
         pieces = sorted(vocab, key=vocab.get)
@@ -142,7 +139,6 @@ def sharded(change: Callable[[Path], object]) -> Callable[[Path], object]:
 
 
 def swapped(folder: Path) -> None:
-    """Have the index name another shard for the embedding."""
     index = read_json(folder / INDEX)
     files = sorted({*index["weight_map"].values()})
     own = index["weight_map"][EMBEDDING]

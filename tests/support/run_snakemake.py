@@ -17,7 +17,6 @@ READ = ("config", "envs", "profiles", "scripts", "src", "workflow")
 
 
 def copy_checkout(repository: Path, folder: Path) -> None:
-    """Copy what Snakemake reads of a checkout."""
     for name in READ:
         shutil.copytree(repository / name, folder / name)
     shutil.copy2(repository / "Snakefile", folder)
@@ -45,7 +44,6 @@ def small_checkout(repository: Path, folder: Path, *parts: str) -> Path:
 def snakemake(
     repository: Path, *arguments: object, **environment: str
 ) -> subprocess.CompletedProcess:
-    """Run Snakemake in a checkout, with further environment variables where given."""
     return subprocess.run(
         [BIN / "snakemake", *map(str, arguments)],
         cwd=repository,
@@ -70,6 +68,5 @@ def planned(output: str) -> dict[str, int]:
 
 
 def dry_run(repository: Path, *arguments: object) -> dict[str, int]:
-    """Return how many jobs of every rule it takes to make everything anew."""
     every = ("--dry-run", "--forceall", "--quiet", "rules")
     return planned(succeed(repository, *every, *arguments))

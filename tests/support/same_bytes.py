@@ -44,15 +44,12 @@ class CannotCompare(Exception):
 
 @dataclass(frozen=True)
 class Runner:
-    """Runs the experiment of states of a repository, and keeps the results."""
-
     repository: Path
     cache: Path
     cores: int
     config: Sequence[str]
 
     def git(self, *arguments: str, **options) -> bytes:
-        """Return what git prints."""
         command = ["git", "-C", str(self.repository), *arguments]
         done = subprocess.run(command, capture_output=True, check=False, **options)
         if done.returncode:
@@ -60,7 +57,6 @@ class Runner:
         return done.stdout
 
     def tree_of(self, commit: str) -> str:
-        """Return the content of a commit, as git names it."""
         return self.git("rev-parse", "--verify", f"{commit}^{{tree}}").decode().strip()
 
     def tree_as_it_stands(self) -> str:
@@ -72,7 +68,6 @@ class Runner:
             return self.git("write-tree", env=environment).decode().strip()
 
     def folder_of(self, tree: str) -> Path:
-        """Return where a state's checkout and results are kept."""
         fixed = {
             name: hashlib.sha256(Path(name).read_bytes()).hexdigest()
             for name in self.config
@@ -102,7 +97,6 @@ class Runner:
         return checkout
 
     def check_out(self, tree: str, checkout: Path) -> None:
-        """Write a state's files, unless a killed run has left them."""
         if checkout.is_dir():
             return
         partial = checkout.with_suffix(".partial")
@@ -112,7 +106,6 @@ class Runner:
         partial.rename(checkout)
 
     def run(self, checkout: Path, log: Path) -> None:
-        """Run the demo in a checkout, with its own code, one thread a job."""
         command = [sys.executable, "-m", "snakemake", "--configfile", *self.config]
         environment = {
             **os.environ,
@@ -135,12 +128,10 @@ class Runner:
 
 
 def say(text: str) -> None:
-    """Print a line of progress."""
     print(text, file=sys.stderr, flush=True)
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Return the command line's options."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -169,7 +160,6 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def moved_path(text: str) -> tuple[str, str]:
-    """Return both parts of OLD=NEW."""
     old, equals, new = text.partition("=")
     if not (old and equals and new):
         raise argparse.ArgumentTypeError(f"received {text!r}, expected OLD=NEW")
@@ -177,7 +167,6 @@ def moved_path(text: str) -> tuple[str, str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run both states and print what differs; return the exit status."""
     options = parse(arguments)
     config = options.config or [str(options.repository.resolve() / SMALL)]
     runner = Runner(options.repository, options.cache.resolve(), options.cores, config)

@@ -27,7 +27,6 @@ DATA = re.compile(r"\{data_root\}/([\w-]+)")
 
 
 def frozen(runner: Runner, label: str, tree: str) -> dict[str, Any]:
-    """Return the numbers of a state of the repository, running what is missing."""
     checkout = runner.results(label, tree)
     out = checkout.parent / "frozen.json.gz"
     if not out.is_file():
@@ -62,7 +61,6 @@ def frozen(runner: Runner, label: str, tree: str) -> dict[str, Any]:
 
 
 def shipped(checkout: Path) -> list[str]:
-    """Return the experiment files of a checkout whose data and models are there."""
     shared = checkout.parent / "shared"
     files = [
         path for folder in ("config", "config/demos") for path in checkout.glob(f"{folder}/*.yaml")

@@ -63,7 +63,6 @@ def why_not() -> str | None:
 
 
 def free_ports(number: int) -> list[int]:
-    """Return ports that nobody listens on."""
     sockets = [socket.socket() for _ in range(number)]
     for one in sockets:
         one.bind(("127.0.0.1", 0))
@@ -129,20 +128,14 @@ def slurm(folder: Path, nodes: int = 1) -> Iterator[dict[str, str]]:
 
 
 def call(environment: dict[str, str], *words: str, check: bool = True) -> str:
-    """Return what a command of Slurm prints."""
     done = subprocess.run(
-        words,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
+        words, env={**os.environ, **environment}, capture_output=True, text=True, check=False
     )
     assert not check or done.returncode == 0, f"{words}: {done.stderr}"
     return done.stdout
 
 
 def wait_for_nodes(environment: dict[str, str], processes: list[subprocess.Popen]) -> None:
-    """Wait until all nodes take jobs."""
     while call(environment, "sinfo", "--noheader", "--format=%T", check=False).split() != ["idle"]:
         for process in processes:
             assert process.poll() is None, f"{process.args} has ended: no node takes jobs"

@@ -35,8 +35,6 @@ MADE = ("results", "resources", ".snakemake")
 
 
 class Soak:
-    """A checkout in which runs are killed."""
-
     def __init__(self, folder: Path, moments: random.Random, cores: int):
         self.folder, self.moments, self.cores = folder, moments, cores
         folder.mkdir(parents=True)
@@ -72,7 +70,6 @@ class Soak:
         return kills
 
     def disturb(self, run: subprocess.Popen) -> None:
-        """Kill a run in one of the ways, chosen by the seed."""
         way = self.moments.choice([kill_all, self.kill_one, self.stop_snakemake])
         with contextlib.suppress(NoSuchProcess):
             root = Process(run.pid)
@@ -107,7 +104,6 @@ def wait_for_end(run: subprocess.Popen) -> None:
 
 
 def sessions() -> list[int]:
-    """Return the sessions of all processes that have not ended."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):

@@ -97,8 +97,6 @@ def unigram(special: tuple[str, ...]) -> Any:
 
 @dataclass(frozen=True)
 class Sound:
-    """A folder of the field."""
-
     model_type: str
     cut: Callable[[tuple[str, ...]], Any]
     special: tuple[str, ...]

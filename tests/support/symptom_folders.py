@@ -22,7 +22,6 @@ TOKENS, NEW = 600, 200
 
 
 def write_folders(folder: Path) -> None:
-    """Write all that the page's commands read; ``folder`` is the current one."""
     world = build(17)
     for code, name in LANGUAGES.items():
         texts = [row["text"] for row in documents(world, code, 160, 17)]
@@ -56,7 +55,6 @@ def by_hand(line: str) -> None:
 
 
 def tokens_alone(source: Path, out: Path) -> None:
-    """Copy a model with tokens added to its tokenizer, and no rows for them."""
     shutil.copytree(source, out)
     tokenizer = load_tokenizer(source)
     tokenizer.add_tokens(["gatto", "perché"])

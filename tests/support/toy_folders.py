@@ -36,7 +36,6 @@ def initialise(source, out, method, options=None, *, figure=False, **keys):
 
 
 def adapt(toys, out, source="untied", method="fvt", **keys):
-    """Initialise one of the toys (or another folder) for the target tokenizer."""
     helper = toys / "helper" if methods()[method].needs_helper else None
     if methods()[method].needs_donor:
         keys |= {"adapted": adapted(toys, out.parent / "adapted", source), "base": toys / source}
@@ -45,7 +44,6 @@ def adapt(toys, out, source="untied", method="fvt", **keys):
 
 
 def adapted(toys, out, source):
-    """Return the toy with the target vocabulary, made if it is not there."""
     return out if out.exists() else adapt(toys, out, source)
 
 
@@ -76,7 +74,6 @@ def assert_equal_logits(toys, source, out, model=None):
 
 
 def shard(source, out):
-    """Copy a model folder as three shards with an index."""
     shutil.copytree(source, out)
     tensors = load_file(out / "model.safetensors")
     (out / "model.safetensors").unlink()
@@ -109,7 +106,6 @@ def cast(source, out, dtype, change=lambda tensors: tensors):
 
 
 def with_settings(source, out, **settings):
-    """Copy a model folder with other settings in ``config.json``."""
     shutil.copytree(source, out)
     write_json(out / "config.json", {**read_json(out / "config.json"), **settings})
     return out

@@ -11,7 +11,6 @@ SOURCE_WORDS, TARGET_WORDS = SOURCE_TEXT.split(), TARGET_TEXT.split()
 
 
 def build_tokenizer(words: list[str], merges: int, out: Path) -> Path:
-    """Write a byte-fallback BPE tokenizer folder trained on a few words."""
     from tokenizers import Tokenizer, decoders, models, normalizers, trainers
     from transformers import PreTrainedTokenizerFast
 
@@ -46,7 +45,6 @@ def build_tokenizer(words: list[str], merges: int, out: Path) -> Path:
 
 
 def build_model(tokenizer: Path, out: Path, *, seed: int = 1, **changes: object) -> Path:
-    """Write a two-layer random model for a tokenizer."""
     from revocab.models.parameters import Architecture, build_stand_in
 
     shape = {
@@ -69,7 +67,6 @@ def build_old_and_new(folder: Path) -> tuple[Path, Path]:
 
 
 def build_toys(folder: Path) -> Path:
-    """Write tokenizers source and target, an untied and a tied source model, a helper."""
     source = build_tokenizer(SOURCE_WORDS, 30, folder / "source-tokenizer")
     target = build_tokenizer(TARGET_WORDS, 45, folder / "target-tokenizer")
     build_model(source, folder / "untied", seed=1)

@@ -63,7 +63,6 @@ def write_inputs(root: Path) -> Path:
 
 
 def pico_mistral(rows: int = VOCABULARY, **changes: object) -> Any:
-    """Return a pico Mistral in bfloat16, its weights drawn by a seed."""
     import torch
     from transformers import MistralConfig, MistralForCausalLM
 
@@ -119,7 +118,6 @@ def write_adapted(root: Path, **changes: object) -> None:
 
 
 def write_packed(folder: Path, tokens: np.ndarray, **changes: object) -> None:
-    """Write rows of ids as a packed folder."""
     folder.mkdir(parents=True, exist_ok=True)
     np.save(folder / "tokens.npy", tokens)
     packed = {
@@ -134,7 +132,6 @@ def write_packed(folder: Path, tokens: np.ndarray, **changes: object) -> None:
 def run_of(
     inputs: Path, out: Path, micro_batch: int | None = None, **changes: object
 ) -> TrainingRun:
-    """Return a run of the pico recipe, changed where asked."""
     settings = Settings(**{**RECIPE, **changes})
     return TrainingRun(
         **folders_of(inputs, settings), out=out, settings=settings, micro_batch=micro_batch
@@ -142,12 +139,10 @@ def run_of(
 
 
 def changed(run: TrainingRun, **changes: object) -> TrainingRun:
-    """Return a run with other folders or machine options."""
     return TrainingRun(**{**dict(run), **changes})
 
 
 def folders_of(inputs: Path, settings: Settings) -> dict[str, Path]:
-    """Return what a run of some settings reads."""
     folders = {name: inputs / name for name in ("model", "packed", "heldout")}
     if settings.adapter or settings.trains_new_rows:
         folders["model"] = inputs / "adapted"
@@ -155,13 +150,11 @@ def folders_of(inputs: Path, settings: Settings) -> dict[str, Path]:
 
 
 def table(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a CSV file."""
     with path.open(encoding="utf-8") as handle:
         return list(csv.DictReader(handle))
 
 
 def losses(out: Path) -> list[float]:
-    """Return the losses of a run, step by step."""
     return [float(row["loss"]) for row in table(out / "losses.csv")]
 
 

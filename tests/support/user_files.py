@@ -31,7 +31,6 @@ EVERY_KEY = (
 
 
 def make_files(folder: Path, names: Iterable[str]) -> Path:
-    """Make files in a folder; return it."""
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("{}" if name.endswith("config.json") else "", "utf-8")
@@ -43,18 +42,15 @@ def make_every_key(folder: Path) -> Path:
 
 
 def make_instructions(folder: Path) -> Path:
-    """Make what config/overlays/bilingual-own.yaml expects."""
     return make_files(folder, ("instructions-en.jsonl", "instructions-ar.jsonl"))
 
 
 def make_pairs(folder: Path) -> Path:
-    """Make what config/overlays/nllb-files.yaml expects: English with each language."""
     pairs = ("-".join(sorted((code, "eng_Latn"))) for code in CODES)
     return make_files(folder, (f"nllb/{pair}.tsv.gz" for pair in pairs))
 
 
 def make_real(folder: Path) -> Path:
-    """Make the data folder of config/demos/real.yaml."""
     names = set(re.findall(r"\{data_root\}/([^\"]+)", REAL.read_text()))
     models = {name for name in names if name.startswith("models/")}
     for name in sorted(models):

@@ -10,13 +10,11 @@ from pathlib import Path
 
 
 def wait_until(reached: Callable[[], bool], process: subprocess.Popen | BaseProcess) -> None:
-    """Wait until something holds, or the process that is to bring it about has ended."""
     runs = process.is_alive if isinstance(process, BaseProcess) else lambda: process.poll() is None
     while not reached() and runs():
         time.sleep(0.001)
 
 
 def steps_made(training: Path) -> int:
-    """Return the number of steps in a training's table of losses."""
     table = training / "losses.csv"
     return max(0, table.read_bytes().count(b"\n") - 1) if table.exists() else 0

@@ -12,8 +12,7 @@ from revocab.errors import RevocabError
 from revocab.experiment import Experiment, read
 from revocab.experiment.layout import Layout
 from revocab.hub import cached_commit, resolve
-from revocab.workflow import check_hub
-from revocab.workflow.plan import machine_problems
+from revocab.workflow.plan import check_hub, machine_problems, needed
 
 #: Places that are refused, and a word of why.
 PLACES = {
@@ -84,7 +83,7 @@ def refusing(hub, monkeypatch):
 
 def test_all_that_is_not_there_is_said_at_once(refusing):
     with pytest.raises(RevocabError) as caught:
-        check_hub.check_hub(Layout(Experiment(**experiment(sound=False))))
+        check_hub(Layout(Experiment(**experiment(sound=False))))
     assert len(caught.value.problems) == len(PLACES)
     for place, word in PLACES.items():
         (line,) = (line for line in caught.value.problems if line.startswith(place))
@@ -93,12 +92,12 @@ def test_all_that_is_not_there_is_said_at_once(refusing):
 
 def test_a_sound_experiment_passes_from_the_cache_alone(hub):
     layout = Layout(Experiment(**experiment(sound=True)))
-    check_hub.check_hub(layout)
+    check_hub(layout)
     for folder in hub.iterdir():
         shutil.rmtree(folder)
     resolve.cache_clear()
     with pytest.raises(RevocabError) as caught:
-        check_hub.check_hub(layout)
+        check_hub(layout)
     said = str(caught.value)
     assert "sound/data" in said and "sound/model" in said
 
@@ -114,7 +113,7 @@ def test_a_sound_experiment_passes_from_the_cache_alone(hub):
 )
 def test_every_paper_lists_all_that_it_takes(repository, monkeypatch, paper, places):
     monkeypatch.chdir(repository)
-    entries = list(check_hub.needed(read(f"config/{paper}.yaml")))
+    entries = list(needed(read(f"config/{paper}.yaml")))
     assert {*places} <= {entry.key for entry in entries}
     asked = [(entry.kind, entry.repository, entry.revision, entry.data) for entry in entries]
     assert len(asked) > 10

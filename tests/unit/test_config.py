@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import copy
-from pathlib import Path
 
 import pytest
 import yaml
 from refusals import problems
 
 from revocab.errors import RevocabError
-from revocab.evaluation.multiple_choice.tasks import TEMPLATES
 from revocab.experiment import expand, read, validate
-from revocab.experiment.check_files import MOVED, moved
 from revocab.experiment.schema import Recipe
-from revocab.languages import languages
 
 
 @pytest.mark.shared_data
@@ -23,23 +19,6 @@ def test_two_experiments_are_not_mixed(repository, monkeypatch):
     files = ["config/demos/demo.yaml", "config/overlays/evaluation-extra.yaml", "config/sava.yaml"]
     with pytest.raises(RevocabError, match=r"config/demos/demo\.yaml and config/sava\.yaml"):
         read(*files)
-
-
-@pytest.mark.parametrize("old", MOVED)
-def test_an_old_name_says_the_new_one(repository, monkeypatch, old):
-    """In one line, wherever the checkout lies."""
-    monkeypatch.chdir(repository)
-    assert not Path(old).exists() and Path(MOVED[old]).exists()
-    for place in (Path(), Path("elsewhere"), Path("/elsewhere/revocab")):
-        if old.endswith(".yaml"):
-            with pytest.raises(RevocabError) as caught:
-                read(place / old)
-        else:
-            with pytest.raises(RevocabError) as caught:
-                read("tests/experiments/small.yaml", paper_values=str(place / old))
-        (line,) = caught.value.problems
-        assert str(place / old) in line and str(place / MOVED[old]) in line
-    assert moved("mine.yaml") == moved(f"{old}x") == moved(MOVED[old]) == ""
 
 
 def test_runs_of_the_demo(demo):
@@ -93,57 +72,6 @@ def test_of_a_file_that_does_not_fit_nothing_that_may_follow_is_told(demo):
     assert first.startswith("mixtures.wrong: ") and second.startswith("recipies: unknown key")
 
 
-@pytest.mark.parametrize(
-    ("path", "value", "start"),
-    [
-        (("seed",), "x", "seed: "),
-        (("models", "mistral", "hub"), "a/b", "models.mistral: exactly one of"),
-        (("runs", "mistral", "source"), "mistrel", "runs.mistral.source: no model 'mistrel'"),
-        (
-            ("runs", "mistral", "methods", "sava"),
-            {"solvr": "lstsq"},
-            "runs.mistral.methods.sava.solvr: unknown key",
-        ),
-        (
-            ("runs", "mistral", "methods", "lapt"),
-            {"pad_to": 64},
-            "runs.mistral.methods.lapt.pad_to: unknown key (allowed: axes, donor",
-        ),
-        (
-            ("runs", "mistral", "methods", "sava"),
-            {"helper": "mistral"},
-            "runs.mistral.methods.sava: helper 'mistral' uses tokenizer 'source', the source's",
-        ),
-        (("runs", "mistral", "methods", "magic"), {}, "runs.mistral.methods.magic.method: "),
-        (("recipes", "adapt", "checkpoint_every"), 1000, "recipes.adapt.checkpoint_every: 1000"),
-        (("recipes", "adapt", "heldout_every"), 1000, "recipes.adapt.heldout_every: 1000 is more"),
-        (("corpora", "world-it", "source"), {"path": "nowhere.jsonl"}, "corpora.world-it.source"),
-        (
-            ("corpora", "world-it", "heldout_bytes"),
-            0,
-            "evaluation.heldout: 'world-it' holds out no text; give corpora.world-it.heldout_bytes",
-        ),
-        (
-            ("corpora", "world-it", "source"),
-            {"path": "{data_root}/it.jsonl"},
-            "data_root: this experiment reads files",
-        ),
-        (("figures", "figure06", "runs"), ["mistral-nope"], "figures.figure06.runs: no run"),
-        (("tables", "table08", "tasks"), ["nope"], "tables.table08.tasks: no generation task"),
-        (("experiment",), "../evil", "experiment: "),
-        (("mixtures",), {"not an id": {}}, "mixtures.not an id: "),
-        (("experiment",), "a;rm -rf b", "experiment: "),
-    ],
-)
-def test_one_mistake_is_one_line(demo, path, value, start):
-    place = demo
-    for key in path[:-1]:
-        place = place[key]
-    place[path[-1]] = value
-    lines = problems(demo)
-    assert any(line.startswith(start) for line in lines), lines
-
-
 def test_a_file_that_is_no_mapping(tmp_path):
     (tmp_path / "a.yaml").write_text("- 1\n")
     with pytest.raises(RevocabError, match="expected a mapping"):
@@ -183,25 +111,19 @@ def test_extra_tables_are_checked(demo):
     assert "tables.table12.against" not in found and "tables.table13: needs" in found
 
 
-def test_copying_needs_its_unit(demo):
+@pytest.mark.parametrize(
+    ("changes", "start"),
+    [
+        ({"kind": "copying"}, "unit: required and not given ("),
+        ({"unit": "sentence"}, "unit: unknown key (allowed: asked_by, direction, items"),
+        ({"score": "f1_exact"}, "score: no metric of its kind 'f1_exact' (known: "),
+    ],
+)
+def test_an_option_of_a_generation_task_is_of_its_kind(demo, changes, start):
     tasks = demo["evaluation"]["generation"]["tasks"]
-    tasks["copy_it"] = {**tasks["squad_it"], "kind": "copying"}
-    (problem,) = problems(demo)
-    assert problem.startswith("evaluation.generation.tasks.copy_it.unit: required and not given (")
-
-
-def test_an_option_of_another_kind_of_task_is_unknown(demo):
-    demo["evaluation"]["generation"]["tasks"]["squad_it"]["unit"] = "sentence"
+    tasks["other"] = {**tasks["squad_it"], **changes}
     (line,) = problems(demo)
-    assert line.startswith("evaluation.generation.tasks.squad_it.unit: unknown key (allowed: ")
-    assert "direction" in line and "unit" not in line.partition("(")[2]
-
-
-def test_the_score_of_a_task_is_a_metric_of_its_kind(demo):
-    demo["evaluation"]["generation"]["tasks"]["squad_it"]["score"] = "f1_exact"
-    (line,) = problems(demo)
-    assert line.startswith("evaluation.generation.tasks.squad_it.score: no metric of its kind")
-    assert "did you mean 'f1_exact_match'?" in line
+    assert line.startswith(f"evaluation.generation.tasks.other.{start}")
 
 
 def test_a_language_without_the_words_of_a_prompt(demo):
@@ -214,14 +136,9 @@ def test_a_language_without_the_words_of_a_prompt(demo):
     key = "evaluation.generation.tasks"
     assert from_english.startswith(f"{key}.flores_en_la.direction ['en', 'la']: ")
     assert "languages/la.yaml lacks the words translate (" in from_english
-    assert f"needs: {', '.join(languages())}); add them" in from_english
     assert "languages/it.yaml lacks the words from_la (" in from_latin
-    assert from_latin.endswith("to that file, or to la.yaml as 'called: {it: …}'")
-    assert xcopa.startswith(
-        f"evaluation.multiple_choice.tasks.xcopa_ru: {TEMPLATES / 'xcopa.yaml'}: "
-    )
-    having = [one for one, language in languages().items() if "cause" in language.words]
-    assert "ru.yaml lacks the words cause, effect (" in xcopa and ", ".join(having) in xcopa
+    assert xcopa.startswith("evaluation.multiple_choice.tasks.xcopa_ru: ")
+    assert "ru.yaml lacks the words cause, effect (" in xcopa
 
 
 def with_group(values: dict, name: str, methods: dict) -> dict:
@@ -231,19 +148,18 @@ def with_group(values: dict, name: str, methods: dict) -> dict:
     }
 
 
-def test_two_runs_never_share_an_id(demo):
-    """Group mistral with method sava-x, and group mistral-sava with method x."""
-    values = with_group(copy.deepcopy(demo), "mistral-sava", {"x": {"method": "fvt"}})
-    values["runs"]["mistral"]["methods"]["sava-x"] = {"method": "sava"}
-    (problem,) = problems(values)
-    assert "both are run 'mistral-sava-x'" in problem
-
-
-def test_a_run_never_shares_the_id_of_a_base_model(demo):
-    values = with_group(copy.deepcopy(demo), "mistral-x", {})
-    values["runs"]["mistral"]["methods"]["x-base"] = {"method": "fvt"}
+@pytest.mark.parametrize(
+    ("group", "methods", "name", "keys"),
+    [
+        ("mistral-sava", {"x": {"method": "fvt"}}, "sava-x", "runs.mistral-sava.methods.x"),
+        ("mistral-x", {}, "x-base", "the base model of runs.mistral-x"),
+    ],
+)
+def test_two_runs_never_share_an_id(demo, group, methods, name, keys):
+    values = with_group(copy.deepcopy(demo), group, methods)
+    values["runs"]["mistral"]["methods"][name] = {"method": "fvt"}
     (line,) = problems(values)
-    assert line.startswith("runs.mistral.methods.x-base and the base model of runs.mistral-x: both")
+    assert line.startswith(f"runs.mistral.methods.{name} and {keys}: both are run 'mistral-{name}'")
 
 
 @pytest.mark.parametrize(

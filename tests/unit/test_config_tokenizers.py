@@ -7,7 +7,7 @@ import yaml
 from refusals import problems
 
 from revocab.experiment import expand, validate
-from revocab.experiment.lineage import compared_pairs
+from revocab.experiment.expand import compared_pairs
 
 
 def test_roles_belong_to_a_tokenizer(demo):
@@ -45,10 +45,7 @@ def test_a_pair_of_tokenizers_is_compared_in_one_way(demo):
 
 def test_fasttext_takes_the_helpers_place(demo):
     group = demo["runs"]["mistral"]
-    group["methods"] = {
-        "focus": {},
-        "focus-fasttext": {"method": "focus", "auxiliary": "fasttext"},
-    }
+    group["methods"] = {"focus": {}, "focus-fasttext": {"method": "focus", "auxiliary": "fasttext"}}
     demo["tables"], demo["figures"] = {}, {}
     demo["auxiliary"] = {"corpora": list(demo["corpora"])[:1], "dimension": 20}
     runs = {run.id: run for run in expand(validate(demo))}
@@ -130,10 +127,7 @@ def test_every_construction_is_a_key(demo):
             "tokenizers.new.extend.ad: unknown key (allowed: add, add_share, base, corpora, donor",
         ),
         ({"extend": {**EXTEND, "size": 5}}, "tokenizers.new.extend: exactly one of add, add_share"),
-        (
-            {"extend": EXTEND, "hub": "x/y"},
-            "tokenizers.new: exactly one of hub, path, adopt",
-        ),
+        ({"extend": EXTEND, "hub": "x/y"}, "tokenizers.new: exactly one of hub, path, adopt"),
         ({"extent": EXTEND}, "tokenizers.new.extent: unknown key"),
         ({"path": "/no/such"}, "tokenizers.new.path: '/no/such' does"),
         ({"substitute": {"path": "/no/such"}}, "tokenizers.new.substitute: unknown key"),

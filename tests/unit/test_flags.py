@@ -174,17 +174,3 @@ def test_every_wrong_value_is_said_at_once():
     assert {f"{line.partition(': ')[0]}: " for line in found} == places and len(found) == len(
         places
     )
-
-
-def test_what_is_required_is_named():
-    assert [line.partition(":")[0] for line in problems("--rate", "1")] == ["--count", "--out"]
-
-
-@pytest.mark.parametrize("words", [[], ["--help"], ["--count", "3", "-h"]])
-def test_help_names_every_flag_and_ends(words, capsys):
-    with pytest.raises(SystemExit) as ended:
-        read(TRY, "revocab try", words)
-    page = capsys.readouterr().out
-    assert ended.value.code == 0 and "where to" in page
-    for flag in ("--count N", "--some --no-some", "--shares NAME=X", "--place.id", "--threads"):
-        assert flag in page

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,6 +14,7 @@ from huggingface_hub.errors import (
     RepositoryNotFoundError,
     RevisionNotFoundError,
 )
+from training_pico import table
 
 from revocab.errors import RevocabError
 from revocab.hub import explain, resolve
@@ -117,9 +117,7 @@ def test_a_task_is_scored_at_the_commit_of_its_data(job, hub, root, tmp_path, ta
     model = root / "models" / NAME / "main"
     words = ("--run", "r", "--models", f"0={model}", "--tasks", named, "--out", out)
     job("score_multiple_choice", *words)
-    with out.open(encoding="utf-8", newline="") as handle:
-        scores = list(csv.DictReader(handle))
-    assert {(row["data_revision"], row["items"]) for row in scores} == {(taken, "3")}
+    assert {(row["data_revision"], row["items"]) for row in table(out)} == {(taken, "3")}
 
 
 def test_offline_the_cache_says_which_commit(hub):

@@ -5,16 +5,7 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from output_verbs import (
-    FILES,
-    VERBS,
-    architectures,
-    call,
-    run_words,
-    stamps,
-    tree,
-    write_inputs,
-)
+from output_verbs import FILES, VERBS, architectures, call, run_words, stamps, tree, write_inputs
 
 from revocab.marker import MARKER, read_marker
 from revocab.output import files_below, strangers

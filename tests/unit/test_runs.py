@@ -14,9 +14,8 @@ from snakemake.utils import update_config
 
 from revocab.errors import RevocabError
 from revocab.experiment import as_json, expand, validate
-from revocab.experiment.expand import Run
+from revocab.experiment.expand import Run, selected
 from revocab.experiment.layout import Layout
-from revocab.experiment.lineage import selected
 from revocab.experiment.schema import Experiment
 from revocab.initialise.method import methods
 from revocab.io import read_json, write_json
@@ -163,11 +162,6 @@ WRONG = {
         "runs.other.methods.continued.start.step: run 'mistral-staged' has no checkpoint 5",
         "(it has: 0, 4, 6, 8, first, last, embeddings, everything)",
     ),
-    "unknown stage": (
-        {f"{METHODS}__continued__start": {"run": "mistral-staged", "step": "embedings"}},
-        "has no checkpoint 'embedings'",
-        "embeddings, everything)",
-    ),
     "a step of a run that is not trained": (
         {f"{METHODS}__continued__start": {"run": "mistral-fvt", "step": 10}},
         "run 'mistral-fvt' has no checkpoint 10",
@@ -178,20 +172,10 @@ WRONG = {
         "runs: mistral-staged builds on itself",
         "(mistral-staged from other-continued from mistral-staged)",
     ),
-    "itself": (
-        {f"{METHODS}__continued__start": {"run": "other-continued"}},
-        "runs: other-continued builds on itself",
-        "give one of them another start or donor",
-    ),
     "the tokenizer that is there already": (
         {f"{METHODS}__back__target": "target"},
         "runs.other.methods.back.target: run 'mistral-sava' already has tokenizer 'target'",
         "use method 'lapt', which keeps it",
-    ),
-    "a target for a method that keeps the vocabulary": (
-        {f"{METHODS}__continued__target": "source"},
-        "runs.other.methods.continued.target: method 'lapt' keeps the vocabulary",
-        "received 'source'",
     ),
     "no target": (
         {"runs__mistral__target": None},
@@ -202,11 +186,6 @@ WRONG = {
         {"runs__other__mixture": None},
         "runs.other.methods.continued.mixture: not given here or in the group",
         "but the run is trained",
-    ),
-    "a donor that nothing reads": (
-        {f"{METHODS}__back__donor": {"run": "mistral-sava"}},
-        "runs.other.methods.back.donor: method 'fvt' reads no other run",
-        "remove it",
     ),
     "no donor": (
         {f"{METHODS}__carried": {"method": "lep", "target": "target", "recipe": None}},

@@ -55,11 +55,6 @@ def test_gosals_nine_runs():
     assert packed == {f"target--{mix}--gosal-{mix}" for mix in ("m9", "m3", "even")}
 
 
-@pytest.mark.parametrize(("share", "steps"), [(0.9, 3956), (0.75, 4748), (0.5, 7121)])
-def test_steps_that_hold_a_corpus(share, steps):
-    assert held_steps(14_000_000_000, share, 960 * 4096) == steps
-
-
 def test_steps_are_exact_where_a_share_is_a_decimal_fraction():
     assert held_steps(90, 0.9, 10) == 10  # 90 / 0.9 is 100 and not a rounding error more
     assert held_steps(91, 0.9, 10) == 11
@@ -251,16 +246,6 @@ def test_a_bad_value_is_one_clear_line(case):
     sweep, run, place = WRONG[case]
     found = problems(experiment(sweep, **run))
     assert len(found) == 1 and found[0].startswith(place), found
-
-
-@pytest.mark.parametrize("key", ["matrix", "seeds", "hold"])
-@pytest.mark.parametrize("place", ["runs.g", SAVA])
-def test_an_old_key_is_refused_with_the_new_one(key, place):
-    values = experiment()
-    group = values["runs"]["g"]
-    (group if place == "runs.g" else group["methods"]["sava"])[key] = {}
-    (line,) = problems(values)
-    assert line.startswith(f"{place}.{key}: ") and "'for: {" in line
 
 
 def test_stages_with_tokens_keep_their_proportions_over_the_steps_that_hold():

@@ -9,7 +9,6 @@ import re
 import shlex
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, get_origin
 
@@ -26,11 +25,10 @@ from revocab.command_line import flag_of
 from revocab.errors import RevocabError
 from revocab.verb import command_line
 from revocab.verbs import find, places
+from revocab.workflow.plan import plan
 
-VERBS = {name: find(name) for name in places()} | {
-    verb: getattr(import_module(place.rpartition(".")[0]), verb)
-    for verb, (place, _) in entry.BEGUN.items()
-}
+VERBS = {name: find(name) for name in places()}
+VERBS |= {verb: entry.verb_of(verb) for verb in entry.BEGUN} | {"plan": plan}
 #: How each verb, of each kind, is called.
 LINES = {
     f"{name} {kind}".strip(): command_line(verb, f"revocab {name}", kind)

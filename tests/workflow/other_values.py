@@ -41,10 +41,7 @@ BY_HAND: dict[str, Changes] = {
         "corpora.graded.answers.judge_model": None,
     },
     "corpora.*.answers.judge_model": {"corpora.graded.answers.judge_model": "plain"},
-    "corpora.*.copying": {
-        "corpora.chat.copying": "sentence",
-        "corpora.chat.messages_field": None,
-    },
+    "corpora.*.copying": {"corpora.chat.copying": "sentence", "corpora.chat.messages_field": None},
     "corpora.*.source.lines.*": {
         "corpora.it.source.lines.it": "items/it.txt",
         "corpora.it.source.world": None,
@@ -156,7 +153,6 @@ class Place(NamedTuple):
 
 
 def members(annotation: Any) -> list[Any]:
-    """Return the types that an annotation allows, None aside."""
     origin = get_origin(annotation)
     if origin is Annotated:
         return members(get_args(annotation)[0])

@@ -40,7 +40,6 @@ from revocab.verbs import find
 
 @cache
 def parsed(text: str) -> dict[str, Any]:
-    """Return a configuration file as Snakemake reads it."""
     return load_configfile(io.StringIO(text))
 
 
@@ -70,7 +69,6 @@ class Parsed:
 
 @cache
 def parser() -> Parsed:
-    """Return the parser of this process."""
     return Parsed()
 
 
@@ -122,19 +120,16 @@ def all_jobs(
 
 
 def job_name(job: Any) -> str:
-    """Return ``rule`` or ``rule:wildcard--wildcard``."""
     wildcards = "--".join(job.wildcards_dict.values())
     return f"{job.rule.name}:{wildcards}" if wildcards else job.rule.name
 
 
 def words_of(job: Any) -> list[str]:
-    """Return a job's words to ``revocab``."""
     words = shlex.split(job.shellcmd.partition(" 2> ")[0])
     return words[words.index("revocab") + 1 :]
 
 
 def call_of(job: Any) -> Call:
-    """Return what a job's command reads of its command line."""
     name, *words = words_of(job)
     if "-" in words:  # from standard input, where it may be of any length
         words[words.index("-")] = job.params.options
@@ -142,7 +137,6 @@ def call_of(job: Any) -> Call:
 
 
 def recorded(job: Any) -> tuple[Any, ...]:
-    """Return what Snakemake would find changed in a job."""
     return set(job.input), set(job.output), job.params.decided
 
 
@@ -192,12 +186,10 @@ class Plan:
         }
 
     def changed_since(self, before: Plan) -> set[str]:
-        """Return the jobs that are new, or have other inputs, outputs or params than before."""
         known = {name: recorded(job) for name, job in before.jobs.items()}
         return {name for name, job in self.jobs.items() if recorded(job) != known.get(name)}
 
     def rules(self) -> set[str]:
-        """Return the rules of the planned jobs."""
         return {name.partition(":")[0] for name in self.needed}
 
     def fed(self, patterns: Iterable[str]) -> set[str]:
@@ -206,8 +198,6 @@ class Plan:
 
 
 class Checkout:
-    """An experiment in ``folder``, planned by the workflow of ``repository``."""
-
     def __init__(self, repository: Path, folder: Path, values: dict[str, Any]):
         self.repository, self.folder, self.values = repository, folder, values
 
@@ -229,7 +219,6 @@ class Checkout:
             return Plan(workflow.dag)
 
     def workflow(self, values: dict[str, Any], **given: Any) -> AbstractContextManager[Any]:
-        """Return the workflow of an experiment with these values, in the folder."""
         config = ConfigSettings(config=copy.deepcopy(values), config_args=[])
         return workflow_of(self.repository, config, folder=self.folder, **given)
 

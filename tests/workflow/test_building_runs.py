@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import Counter
 from pathlib import Path
@@ -11,6 +10,7 @@ from statistics import fmean
 import pytest
 import yaml
 from run_snakemake import small_checkout, succeed
+from training_pico import table as rows
 
 from revocab.io import read_json, sha256
 
@@ -32,11 +32,6 @@ def root(small, repository, tmp_path_factory) -> Path:
     assert not {"pretrain_stand_in", "build_tokenizer"} & {*jobs}
     assert (jobs["adapt_model"], jobs["pack_tokens"]) == (8, 4)
     return folder / "results" / "small"
-
-
-def rows(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as handle:
-        return list(csv.DictReader(handle))
 
 
 def heldout(root: Path, run: str, step: int) -> list[tuple[str, str]]:
@@ -174,16 +169,16 @@ def test_rows_are_packed_once_for_all_runs_that_share_them(root):
 
 
 def test_tables_show_means_over_seeds(root):
-    table = rows(root / "tables/seeds.csv")
-    assert [row["Model"] for row in table] == ["Mistral stand-in once more", "FVT"]
+    shown = rows(root / "tables/seeds.csv")
+    assert [row["Model"] for row in shown] == ["Mistral stand-in once more", "FVT"]
     scored = [
         float(row["value"])
         for run in SEEDS
         for row in rows(root / "runs" / run / "multiple_choice.csv")
         if (row["step"], row["task"], row["metric"]) == ("6", "hellaswag_it", "acc_norm")
     ]
-    assert float(table[1]["Hellaswag"]) == pytest.approx(100 * fmean(scored), abs=1e-6)
-    assert float(table[1]["Hellaswag deviation"]) >= 0 and table[0]["Hellaswag deviation"] == ""
+    assert float(shown[1]["Hellaswag"]) == pytest.approx(100 * fmean(scored), abs=1e-6)
+    assert float(shown[1]["Hellaswag deviation"]) >= 0 and shown[0]["Hellaswag deviation"] == ""
     (pair,) = [
         row for row in rows(root / "significance/seeded/significance.csv")
         if row["task"] == "hellaswag_it"

@@ -164,10 +164,7 @@ COMET = {f"evaluation.generation.{key}": None for key in ("comet_model", "xcomet
 @pytest.mark.parametrize(
     ("changes", "rules"),
     [
-        (
-            {"mixtures.adaptation": {"it": 0.6, "en": 0.4}},
-            {"pack_tokens", *TRAINING, *BUILT_ON},
-        ),
+        ({"mixtures.adaptation": {"it": 0.6, "en": 0.4}}, {"pack_tokens", *TRAINING, *BUILT_ON}),
         ({"recipes.adapt.learning_rate": 0.1}, {*TRAINING, *BUILT_ON} - {"change_model"}),
         ({"title": "Another"}, PAGE),
         ({"scale.hidden_size": 64}, {"measure_scale", *PAGE}),

@@ -5,7 +5,6 @@ COMET takes part where its environment is (``make comet``); else without-comet.y
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 import subprocess
@@ -145,8 +144,7 @@ def test_comet_of_the_hub_fills_its_columns(results, comet_folder):
     tables = sorted(results.glob("runs/*/generation/comet.csv"))
     assert tables
     for path in tables:
-        with path.open(encoding="utf-8") as handle:
-            rows = list(csv.DictReader(handle))
+        rows = table(path)
         assert {row["model"] for row in rows} == {hub_content.COMET}
         assert all(re.fullmatch(r"[0-9a-f]{40}", row["model_revision"]) for row in rows)
         assert {row["task"] for row in rows} == {"flores_en_it", "flores_it_en"}

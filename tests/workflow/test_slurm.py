@@ -17,7 +17,6 @@ import psutil
 import pytest
 import yaml
 from compared_results import pair_up
-from fewer_gpus import written
 from run_snakemake import BIN, copy_checkout, small_checkout
 from slurm import call, slurm, why_not
 from training_pico import RECIPE, losses, run_of, write_inputs
@@ -35,18 +34,11 @@ STEPS = range(11, 20)
 
 
 @pytest.fixture
-def cluster(tmp_path):
+def cluster(request, tmp_path):
+    """A cluster of one node, or of so many as the test's parameter says."""
     if reason := why_not():
         pytest.skip(reason)
-    with slurm(tmp_path / "slurm") as environment:
-        yield environment
-
-
-@pytest.fixture
-def two_nodes(tmp_path):
-    if reason := why_not():
-        pytest.skip(reason)
-    with slurm(tmp_path / "slurm", nodes=2) as environment:
+    with slurm(tmp_path / "slurm", nodes=getattr(request, "param", 1)) as environment:
         yield environment
 
 
@@ -69,7 +61,9 @@ def profile_here(repository: Path, folder: Path, **training: Any) -> Path:
         "slurm-status-command": "squeue",
         "slurm-init-seconds-before-status-checks": 3,
     }
-    return written(given, folder)
+    folder.mkdir(parents=True)
+    (folder / "config.yaml").write_text(yaml.safe_dump(given))
+    return folder
 
 
 def copy_results(repository: Path, folder: Path) -> None:
@@ -191,7 +185,8 @@ def on_two_nodes(repository: Path, folder: Path) -> Path:
     return profile_here(repository, folder, **{**shipped, **own, "slurm_extra": extra})
 
 
-def test_a_training_on_two_nodes_through_the_profile(small, repository, two_nodes, tmp_path):
+@pytest.mark.parametrize("cluster", [2], indirect=True)
+def test_a_training_on_two_nodes_through_the_profile(small, repository, cluster, tmp_path):
     """Four processes of one job, two on each node, as the executor asks Slurm for them."""
     folder, run = tmp_path / "checkout", f"results/small/runs/{RUNS[0]}"
     small_checkout(repository, folder)
@@ -199,7 +194,7 @@ def test_a_training_on_two_nodes_through_the_profile(small, repository, two_node
         (folder / run / name).unlink()
     profile = on_two_nodes(repository, tmp_path / "profile")
     words = ["run", "--profile", profile, "--configfile", EXPERIMENT, "--", f"{run}/manifest.json"]
-    environment = {**os.environ, **two_nodes, "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, **cluster, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         [BIN / "python", "-m", "revocab", *words], cwd=folder, env=environment,
         capture_output=True, text=True, check=False,

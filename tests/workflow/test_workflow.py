@@ -69,31 +69,21 @@ def test_wrong_config_ends_with_every_problem(repository, tmp_path):
     assert "Traceback" not in done.stderr
 
 
+LONG = pytest.mark.long  # with `make lint`, and in CI: half a minute, and seven seconds
+
+
 @pytest.mark.parametrize(
     "command",
     [
-        ["snakefmt", "--check", "Snakefile", "workflow"],
-        ["ruff", "check", "."],
-        ["ruff", "format", "--check", "."],
+        "snakefmt --check Snakefile workflow",
+        "ruff check .",
+        "ruff format --check .",
+        pytest.param("mypy", marks=LONG),
+        pytest.param("snakemake --lint", marks=LONG),
     ],
-    ids=["snakefmt", "ruff-check", "ruff-format"],
 )
 def test_style(repository, command):
-    check_style(repository, *command)
-
-
-@pytest.mark.long  # with `make lint`, and in CI: half a minute, and seven seconds
-@pytest.mark.parametrize("command", [["mypy"], ["snakemake", "--lint"]], ids=" ".join)
-def test_types_and_lint(repository, command):
-    check_style(repository, *command)
-
-
-def check_style(repository, program, *arguments):
-    done = subprocess.run(
-        [BIN / program, *arguments],
-        cwd=repository,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    program, *words = command.split()
+    call = [BIN / program, *words]
+    done = subprocess.run(call, cwd=repository, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

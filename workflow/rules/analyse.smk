@@ -110,7 +110,7 @@ rule measure_efficiency:
     log:
         f"{RESULTS}/logs/measure_efficiency/{{run}}.log",
     conda:
-        engine_environment("generation")
+        environment_file(GENERATION.engine, "generation")
     threads: workflow.resource_settings.cores or 1
     resources:
         gpu=divided("measure_efficiency"),

@@ -17,7 +17,7 @@ from revocab.experiment import validate
 from revocab.experiment.check_tasks import unasked_layouts
 from revocab.costs import experiment as costs
 from revocab.costs.sizes import Sizes
-from revocab.errors import RevocabError
+from revocab.cli import legible
 from revocab.evaluation.inference.engine import engine_called, interpreter
 from revocab.experiment import options
 from revocab.experiment.layout import Layout
@@ -28,11 +28,8 @@ from revocab.verbs import find, places
 from revocab.workflow import gpus, launch, supervise, warm
 from revocab.workflow.run import record_machine
 
-try:
+with legible():
     LAYOUT = Layout(validate(config, files=workflow.configfiles))
-except RevocabError as error:
-    print(error.render(), file=sys.stderr)
-    sys.exit(1)
 
 EXPERIMENT = LAYOUT.experiment
 PATHS = LAYOUT.paths
@@ -77,11 +74,8 @@ def python_of(engine, part):
     It need not be there yet: a dry run shows it, and check_interpreters asks for it.
     """
     own = None if USES_CONDA or engine is None else engine_called(engine, part).environment
-    try:
+    with legible():
         return own.expected() if own else PYTHON
-    except RevocabError as error:
-        print(error.render(), file=sys.stderr)
-        sys.exit(1)
 
 
 def check_interpreters():
@@ -103,17 +97,9 @@ def check_interpreters():
         asked += [(entry.engine, "generation") for entry in answers]
     if due("judge_answers"):
         asked += [(getattr(entry.judge, "engine", None), "generation") for entry in answers]
-    try:
+    with legible():
         for engine, part in dict.fromkeys(asked):
             USES_CONDA or engine is None or interpreter(engine, part, PYTHON)
-    except RevocabError as error:
-        print(error.render(), file=sys.stderr)
-        sys.exit(1)
-
-
-def engine_python(part):
-    """Return the interpreter of rules that run the engine of a part of the evaluation."""
-    return python_of(getattr(EXPERIMENT.evaluation, part).engine, part)
 
 
 def environment_file(engine, part):
@@ -122,20 +108,11 @@ def environment_file(engine, part):
     return f"../../envs/{own.name if own else 'core'}.yaml"
 
 
-def engine_environment(part):
-    """Return the conda environment of rules that run the engine of a part of the evaluation."""
-    return environment_file(getattr(EXPERIMENT.evaluation, part).engine, part)
-
-
-def comet_python():
-    """Return the interpreter of the COMET environment; where there is none, the command says so."""
-    path = os.environ.get("REVOCAB_COMET_PYTHON", ".venv-comet/bin/python")
-    return path if Path(path).exists() and not USES_CONDA else PYTHON
-
-
-CHOICES_PYTHON = engine_python("multiple_choice")
-GENERATION_PYTHON = engine_python("generation")
-COMET_PYTHON = comet_python()
+CHOICES_PYTHON = python_of(CHOICES.engine, "multiple_choice")
+GENERATION_PYTHON = python_of(GENERATION.engine, "generation")
+COMET_PYTHON = os.environ.get("REVOCAB_COMET_PYTHON", ".venv-comet/bin/python")
+if USES_CONDA or not Path(COMET_PYTHON).exists():
+    COMET_PYTHON = PYTHON  # where it has no COMET, the command says so
 
 
 # --- wildcards ----------------------------------------------------------------------------------
@@ -259,12 +236,9 @@ def started(settings):
     """Return the params that say how Python starts a training, and on how many GPUs."""
 
     def starter(wildcards, resources, threads):
-        try:
-            own = {**dict(resources.items()), "threads": threads}
+        own = {**dict(resources.items()), "threads": threads}
+        with legible():
             return launch.starter(own, settings(wildcards).batch_size)
-        except RevocabError as error:
-            print(error.render(), file=sys.stderr)
-            sys.exit(1)
 
     def launcher(wildcards, resources):
         return launch.launcher(resources, settings(wildcards).batch_size)

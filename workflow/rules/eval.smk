@@ -38,7 +38,7 @@ rule score_multiple_choice:
     log:
         f"{RESULTS}/logs/score_multiple_choice/{{run}}.log",
     conda:
-        engine_environment("multiple_choice")
+        environment_file(CHOICES.engine, "multiple_choice")
     resources:
         gpu=divided("score_multiple_choice"),
     params:

@@ -41,7 +41,7 @@ rule generate_text:
     log:
         f"{RESULTS}/logs/generate_text/{{run}}.log",
     conda:
-        engine_environment("generation")
+        environment_file(GENERATION.engine, "generation")
     resources:
         gpu=divided("generate_text"),
     params:

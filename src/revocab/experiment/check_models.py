@@ -16,7 +16,7 @@ from revocab.corpora.answers.options import judges
 from revocab.errors import RevocabError, refused
 from revocab.experiment.check_ids import references
 from revocab.experiment.check_runs import checkpoint_problems
-from revocab.experiment.lineage import (
+from revocab.experiment.expand import (
     holds_conversations,
     parents,
     text_corpora,
@@ -347,7 +347,6 @@ def node(reference: ModelReference) -> str:
 
 
 def made_of(experiment: Experiment) -> dict[str, list[str]]:
-    """Return what each thing is made of, things by kind and id."""
     e = experiment
 
     def texts(mixture: str | None, recipe: str | None) -> list[str]:

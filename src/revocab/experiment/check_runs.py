@@ -6,14 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from revocab.closed import BEST, RunStep, unknown
-from revocab.experiment.expand import Run
-from revocab.experiment.lineage import (
-    BASE,
-    PARENTS,
-    needed_pairs,
-    parents,
-    tokenizer_of,
-)
+from revocab.experiment.expand import BASE, PARENTS, Run, needed_pairs, parents, tokenizer_of
 from revocab.experiment.schema import Experiment, RunGroup
 from revocab.initialise.method import methods
 from revocab.report.runs import task_languages

@@ -103,9 +103,15 @@ def layout_problems(experiment: Experiment) -> Iterator[str]:
         if task.score is not None and task.score not in metrics:
             yield unknown(f"{where}.score", task.score, metrics, "metric of its kind")
         for part, text in (("pool", task.pool), ("test", task.test)):
-            if text.heldout is not None:
-                key = f"{where}.{part}.heldout"
-                yield from heldout_problems(experiment, key, text.heldout, task.direction)
+            if text.heldout is None:
+                continue
+            yield from holds_out_nothing(experiment, f"{where}.{part}.heldout", text.heldout)
+            corpus, languages = experiment.corpora.get(text.heldout), task.direction
+            if corpus is not None and corpus.language not in languages:
+                yield (
+                    f"{where}.{part}.heldout: {text.heldout!r} is in {corpus.language!r}, the task"
+                    f" in {' and '.join(map(repr, languages))}; name a corpus in its language"
+                )
 
 
 def taught_by_problems(experiment: Experiment, key: str, task: GenerationTask) -> Iterator[str]:
@@ -191,18 +197,6 @@ def template_problems(experiment: Experiment) -> Iterator[str]:
             lambda file, by: fill_words(load_template(file), file, by), path, task.language
         )
         yield from (f"{key}: {problem}" for problem in filled)
-
-
-def heldout_problems(
-    experiment: Experiment, key: str, name: str, languages: list[str]
-) -> Iterator[str]:
-    yield from holds_out_nothing(experiment, key, name)
-    corpus = experiment.corpora.get(name)
-    if corpus is not None and corpus.language not in languages:
-        yield (
-            f"{key}: {name!r} is in {corpus.language!r}, the task in "
-            f"{' and '.join(map(repr, languages))}; name a corpus in its language"
-        )
 
 
 def holds_out_nothing(experiment: Experiment, key: str, name: str) -> Iterator[str]:

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 from revocab.closed import EVERY, unknown
-from revocab.errors import refused
+from revocab.corpora.formats import data_files
+from revocab.corpora.source import matching
+from revocab.demoworld import CONVERSATIONS, WORLD_PARTS
+from revocab.errors import RevocabError, refused
 from revocab.evaluation.inference.engine import engines_for
-from revocab.experiment.check_files import check_sources
 from revocab.experiment.check_ids import check_names, wrong_references
 from revocab.experiment.check_models import (
     check_answers,
@@ -25,9 +28,126 @@ from revocab.experiment.check_models import (
 )
 from revocab.experiment.check_runs import check_identities, check_runs
 from revocab.experiment.check_tasks import check_tasks, holds_out_nothing
-from revocab.experiment.schema import Experiment
+from revocab.experiment.schema import Experiment, Source
 from revocab.limits import ENTRIES
+from revocab.models.folder import check_model_folder
 from revocab.report.references import wrong_steps
+from revocab.training.chat.template import read_template
+from revocab.vocabulary.building.words import read_words
+from revocab.vocabulary.tokenizers.load import tokenizer_file
+
+#: What a path must name.
+What = Literal["text", "pattern", "file", "folder", "model", "tokenizer", "words"]
+
+
+def sources(experiment: Experiment) -> Iterator[tuple[str, Source]]:
+    for name, corpus in experiment.corpora.items():
+        yield f"corpora.{name}.source", corpus.source
+    for name, task in experiment.evaluation.multiple_choice.tasks.items():
+        if task.data:
+            yield f"evaluation.multiple_choice.tasks.{name}.data", task.data
+    for name, generated in experiment.evaluation.generation.tasks.items():
+        yield f"evaluation.generation.tasks.{name}.pool", generated.pool
+        yield f"evaluation.generation.tasks.{name}.test", generated.test
+    if experiment.fertility.parallel:
+        yield "fertility.parallel.source", experiment.fertility.parallel.source
+
+
+def local_paths(experiment: Experiment) -> Iterator[tuple[str, str, What]]:
+    named: list[tuple[str, str | None, What]] = []
+    for key, source in sources(experiment):
+        named += [
+            (f"{key}.path", source.path, "text"),
+            (f"{key}.pattern", source.pattern, "pattern"),
+        ]
+        lines = (source.lines or {}).items()
+        named += [(f"{key}.lines.{language}", path, "file") for language, path in lines]
+    templates = chat_templates(experiment)
+    named += [(key, path, "file") for key, path in templates if under_data_root(path)]
+    vectors = experiment.auxiliary.vectors if experiment.auxiliary else None
+    templates_folder = experiment.evaluation.multiple_choice.templates
+    named += [
+        ("paper_values", experiment.paper_values, "folder"),
+        ("auxiliary.vectors", vectors, "file"),
+        ("evaluation.multiple_choice.templates", templates_folder, "folder"),
+    ]
+    named += [(f"models.{name}.path", one.path, "model") for name, one in experiment.models.items()]
+    tokenizers = experiment.tokenizers.items()
+    named += [(f"tokenizers.{name}.path", one.path, "tokenizer") for name, one in tokenizers]
+    for name, tokenizer in tokenizers:
+        built, options = tokenizer.construction()
+        lists = options.named(options.lists)
+        named += [(f"tokenizers.{name}.{built}.{option}", path, "words") for option, path in lists]
+    yield from ((key, path, what) for key, path, what in named if path)
+
+
+def check_place(path: str, what: What) -> None:
+    """Raise :class:`RevocabError` where nothing of this kind lies at a path, and the errors of the
+    file system.
+    """
+    if what != "pattern" and not Path(path).exists():
+        raise RevocabError(f"{path!r} does not exist; check the path or data_root")
+    if what in ("text", "pattern"):
+        for file in [path] if what == "text" else matching(path):
+            data_files(file)
+    elif what == "model":
+        check_model_folder(path)
+    elif what == "tokenizer" and not tokenizer_file(path).is_file():
+        raise RevocabError(
+            f"{path}: holds no tokenizer.json and no .tiktoken file; name a tokenizer's folder"
+        )
+    elif what in ("file", "words") and not Path(path).is_file():
+        raise RevocabError(f"{path}: a folder, not a file; name the file")
+    elif what == "words":
+        read_words(Path(path))
+    elif what == "folder" and not Path(path).is_dir():
+        raise RevocabError(f"{path}: a file, not a folder; name the folder that holds it")
+
+
+def check_sources(experiment: Experiment) -> Iterator[str]:
+    needs_root = False
+    for key, path, what in local_paths(experiment):
+        if under_data_root(path):
+            needs_root = True
+        else:
+            yield from (f"{key}: {problem}" for problem in refused(check_place, path, what))
+    if needs_root:
+        yield (
+            "data_root: this experiment reads files under {data_root}, received none; "
+            "add --config data_root=FOLDER"
+        )
+    world = experiment.world
+    for key, source in sources(experiment):
+        part = source.world
+        if part and world is None:
+            yield f"{key}: is of the generated world, but the file has no 'world:' section; add it"
+        elif part and part not in WORLD_PARTS:
+            yield unknown(key, part, WORLD_PARTS, "part of the world")
+        elif part in CONVERSATIONS and world and not world.conversations:
+            yield f"{key}.world: {part!r}, but world.conversations is 0; set their number"
+    for key, named in chat_templates(experiment):
+        problems = () if under_data_root(named) else refused(read_template, named)
+        yield from (f"{key}: {problem.removeprefix('chat_template: ')}" for problem in problems)
+
+
+def chat_templates(experiment: Experiment) -> Iterator[tuple[str, str]]:
+    for name, tokenizer in experiment.tokenizers.items():
+        built, options = tokenizer.construction()
+        for option, template in options.named(options.templates):
+            yield f"tokenizers.{name}.{built}.{option}", template
+    for name, recipe in experiment.recipes.items():
+        if recipe.chat_template:
+            yield f"recipes.{name}.chat_template", recipe.chat_template
+    for name, group in experiment.runs.items():
+        if group.chat and group.chat.template:
+            yield f"runs.{name}.chat.template", group.chat.template
+    for name, corpus in experiment.corpora.items():
+        if corpus.answers and corpus.answers.chat_template:
+            yield f"corpora.{name}.answers.chat_template", corpus.answers.chat_template
+
+
+def under_data_root(path: str) -> bool:
+    return "{data_root}" in path
 
 
 def check_mixtures(experiment: Experiment) -> Iterator[str]:
@@ -52,7 +172,6 @@ def check_mixtures(experiment: Experiment) -> Iterator[str]:
 
 
 def check_measured(experiment: Experiment) -> Iterator[str]:
-    """Yield the problems of what is measured, and on which text."""
     e, fertility, evaluation = experiment, experiment.fertility, experiment.evaluation
     for section in ("multiple_choice", "generation"):
         steps = getattr(evaluation, section).steps or ()

@@ -5,17 +5,21 @@ Runs are expanded before they are checked: what is missing or not there is None,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from typing import Any
 
 from revocab.closed import BEST, EVERY, RunStep, Step
-from revocab.experiment.schema import Experiment, Recipe, RunGroup
+from revocab.experiment.schema import Experiment, Recipe, RunGroup, RunMethod
 from revocab.experiment.schema.runs import Chat
 from revocab.initialise.method import Method, methods
 
 #: Name of the run that is a group's source model itself.
 BASE = "base"
+
+#: Keys under which a run names another run.
+PARENTS = ("start", "donor")
+Pair = tuple[str, str]
 
 #: Fields of a run that ``experiment.json`` leaves out where they say nothing.
 QUIET = (
@@ -229,14 +233,6 @@ class Expansion:
             donor=self.checkpoint(entry.donor),
         )
 
-    def group_runs(self, group_id: str, group: RunGroup) -> Iterator[Run]:
-        yield as_it_is(self.experiment, group_id, BASE, group.label, group.source, BASE)
-        for name, reference in group.references.items():
-            shown = reference.label, reference.model
-            yield as_it_is(self.experiment, group_id, name, *shown, "reference")
-        for name in group.methods:
-            yield self.made_run(group_id, group, name)
-
 
 def method_of(group: RunGroup, name: str) -> Method:
     return methods()[group.methods[name].method]
@@ -256,7 +252,12 @@ def expand(experiment: Experiment) -> list[Run]:
     first: dict[tuple[str, Chat | None, int | None], str] = {}
     expansion = Expansion(experiment)
     for group_id, group in experiment.runs.items():
-        for run in expansion.group_runs(group_id, group):
+        unchanged = {BASE: (group.label, group.source, BASE)}
+        for name, reference in group.references.items():
+            unchanged[name] = (reference.label, reference.model, "reference")
+        of_group = [as_it_is(experiment, group_id, name, *how) for name, how in unchanged.items()]
+        of_group += [expansion.made_run(group_id, group, name) for name in group.methods]
+        for run in of_group:
             same = run.id if run.made else first.setdefault((run.source, *group.asking), run.id)
             runs.append(run if same == run.id else replace(run, scores_of=same))
     return runs
@@ -278,3 +279,76 @@ def as_json(experiment: Experiment) -> dict[str, Any]:
         for run in experiment.expanded.values()
     ]
     return {"experiment": experiment.model_dump(mode="json"), "runs": runs}
+
+
+# --- what runs are made of: also of a file that is wrong -----------------------------------------
+
+
+def parents(entry: RunMethod) -> Iterator[tuple[str, RunStep]]:
+    for key in PARENTS:
+        named = getattr(entry, key)
+        if named is not None:
+            yield key, named
+
+
+def learns_new_rows(group: RunGroup) -> bool:
+    return any(
+        group.setting(name, "recipe") is not None
+        and not method_of(group, name).keeps_vocabulary
+        and group.setting(name, "target") == group.target
+        for name in group.methods
+    )
+
+
+def trainings(experiment: Experiment) -> Iterator[tuple[str, str, str]]:
+    """Yield key, mixture and recipe of everything that is trained, as the file names them."""
+    for name, model in experiment.models.items():
+        if model.pretrain:
+            yield f"models.{name}.pretrain", model.pretrain.mixture, model.pretrain.recipe
+    for run in experiment.expanded.values():
+        if run.mixture and run.recipe:
+            yield run.key, run.mixture, run.recipe
+
+
+def text_corpora(experiment: Experiment, corpora: Iterable[str]) -> list[str]:
+    return [corpus for corpus in corpora if not holds_conversations(experiment, corpus)]
+
+
+def holds_conversations(experiment: Experiment, corpus: str) -> bool:
+    """Return whether a corpus keeps messages; one that is not there does not."""
+    entry = experiment.corpora.get(corpus)
+    return entry is not None and entry.holds_conversations
+
+
+# --- pairs of tokenizers whose tokens are compared ------------------------------------------------
+
+
+def helper_pair(experiment: Experiment, helper: str | None, target: str | None) -> Pair | None:
+    """Return a helper's tokenizer and the target; None where they are one, or one is missing."""
+    tokenizer = tokenizer_of(experiment, helper)
+    if tokenizer is None or target is None or tokenizer == target:
+        return None
+    return tokenizer, target
+
+
+def needed_pairs(experiment: Experiment, runs: Collection[Run]) -> Iterator[tuple[Pair, str]]:
+    """Yield each pair that runs, their helpers and their groups' helpers need, with its group.
+
+    The first of a pair is a source's or a helper's tokenizer, the second a target.
+    """
+    for run in runs:
+        if not run.keeps_vocabulary and run.source_tokenizer and run.target:
+            yield (run.source_tokenizer, run.target), run.group
+    helped: list[tuple[str | None, str | None, str]]
+    helped = [(run.helper, run.target, run.group) for run in runs]
+    helped += [(group.helper, group.target, name) for name, group in experiment.runs.items()]
+    for helper, target, group in helped:
+        if pair := helper_pair(experiment, helper, target):
+            yield pair, group
+
+
+def compared_pairs(experiment: Experiment, runs: Collection[Run]) -> dict[Pair, str]:
+    identities: dict[Pair, str] = {}
+    for pair, group in needed_pairs(experiment, runs):
+        identities.setdefault(pair, experiment.runs[group].identity)
+    return identities

@@ -91,7 +91,6 @@ class Layout(Trainings):
 
     @property
     def scored(self) -> list[str]:
-        """Return the files of all scores, losses and similarities."""
         similarities = map(self.paths.similarity, self.experiment.runs)
         files = [manifest(folder) for folder in similarities if self.shows(folder)]
         for run in self.runs.values():
@@ -130,7 +129,6 @@ class Layout(Trainings):
 
     @cached_property
     def adopting(self) -> list[str]:
-        """Return the runs that are asked for their new tokens."""
         return [run for run in self.runs if self.paths.adoption(run) in self.read_by_tables]
 
     @property
@@ -139,7 +137,6 @@ class Layout(Trainings):
         return [pair for table in self.experiment.tables.values() for pair in table.compared()]
 
     def with_new_rows(self, group: str) -> list[Run]:
-        """Return the runs of a group whose new rows are compared."""
         target = self.experiment.runs[group].target
         return [run for run in self.evaluated(group) if run.learns_rows_of(target)]
 
@@ -183,13 +180,11 @@ class Layout(Trainings):
         return list(dict.fromkeys(file for options in kinds for file in options.needs(self)))
 
     def shows(self, folder: str) -> bool:
-        """Return whether a table or figure reads a folder."""
         file = manifest(folder)
         return file in self.read_by_tables or file in self.read_by_figures
 
     @property
     def described(self) -> list[str]:
-        """Return what the report describes beside tables and figures."""
         folders = [self.paths.intersection(*pair) for pair in self.intersections]
         folders += [self.paths.fertility] if self.experiment.fertility.tokenizers else []
         folders += [self.paths.scale] if self.experiment.scale else []
@@ -206,11 +201,7 @@ class Layout(Trainings):
         }
         if command == "compare_runs":
             groups = [group] if group else self.experiment.runs
-            return [
-                record,
-                scores,
-                *(file for each in groups for file in self.items_of_group(each)),
-            ]
+            return [record, scores, *(file for g in groups for file in self.items_of_group(g))]
         if command == "build_report":
             return [*self.tables, *self.figures, *self.described, *chain(*files.values())]
         return files.get(command, [])

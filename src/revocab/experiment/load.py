@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import reduce
 from pathlib import Path
 from typing import Any, get_origin
@@ -19,7 +20,6 @@ from pydantic import ValidationError
 from revocab import extensions, yaml_file
 from revocab.closed import checked, located, nearest, problems_of
 from revocab.errors import RevocabError
-from revocab.experiment.check_files import moved
 from revocab.experiment.checks import check
 from revocab.experiment.schema import Experiment
 from revocab.experiment.written_out import WrittenOut, as_in_file
@@ -50,7 +50,10 @@ def validate(values: dict[str, Any], files: Iterable[str | Path] = ()) -> Experi
     root = values.get("data_root")
     if root is not None:
         values = substitute(values, str(root))
-    contents = list(contents_of(files))
+    contents: list[tuple[str, Any, list[str]]] = []
+    for file in files:
+        with suppress(FileNotFoundError, UnicodeDecodeError, yaml.YAMLError):  # an address, JSON
+            contents.append((str(file), *yaml_file.read(Path(file))))
     wrong = [problem for _, _, repeated in contents for problem in repeated]
     wrong += extensions.problems(values.get("extensions"))
     wrong += several_experiments(contents, {} if root is None else {"data_root": root})
@@ -92,17 +95,6 @@ def without_unknown_keys(values: dict[str, Any], error: ValidationError) -> Expe
         return Experiment.model_validate(rest)
     except ValidationError:  # what an unknown key is there for is missing without it
         return None
-
-
-def contents_of(files: Iterable[str | Path]) -> Iterator[tuple[str, Any, list[str]]]:
-    """Yield name, content and a problem for each key that stands twice, of files that Snakemake has
-    read.
-    """
-    for file in files:
-        try:
-            yield str(file), *yaml_file.read(Path(file))
-        except (FileNotFoundError, UnicodeDecodeError, yaml.YAMLError):
-            continue  # an address, or JSON that is no YAML
 
 
 def several_experiments(
@@ -158,7 +150,7 @@ def read_values(path: str | Path) -> dict[str, Any]:
     try:
         values, _ = yaml_file.read(Path(path))
     except FileNotFoundError:
-        raise RevocabError(f"{path}: no such file{moved(path)}") from None
+        raise RevocabError(f"{path}: no such file") from None
     except OSError as error:
         raise RevocabError(f"{path}: cannot be read as a file ({error.strerror})") from None
     except UnicodeDecodeError as error:

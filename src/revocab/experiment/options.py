@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from revocab.closed import Job, models_of
 from revocab.corpora.answers.options import MESSAGES, AnswerJob, JudgeJob
@@ -23,8 +23,7 @@ from revocab.evaluation.options import (
     ScoringJob,
 )
 from revocab.experiment.check_tasks import asked_as_taught
-from revocab.experiment.expand import as_json, stage_mixtures
-from revocab.experiment.lineage import compared_pairs
+from revocab.experiment.expand import as_json, compared_pairs, stage_mixtures
 from revocab.initialise.options import InitJob, ScaleJob
 from revocab.initialise.reading.fasttext import AuxiliaryJob
 from revocab.models.change import ChangeJob
@@ -43,17 +42,24 @@ if TYPE_CHECKING:
     from revocab.experiment.schema import Experiment
     from revocab.experiment.trainings import Trainings
 
+T = TypeVar("T")
+
 
 def nothing() -> Job:
     return Job()
+
+
+def present(section: T | None) -> T:
+    """Return what an experiment has, or there would be no such job."""
+    assert section is not None
+    return section
 
 
 # --- text and tokenizers --------------------------------------------------------------------------
 
 
 def world(experiment: Experiment) -> WorldJob:
-    assert experiment.world is not None  # or there would be no such job
-    return WorldJob(**experiment.world.model_dump())
+    return WorldJob(**present(experiment.world).model_dump())
 
 
 def corpus(experiment: Experiment, corpus: str) -> CorpusJob:
@@ -67,14 +73,12 @@ def corpus(experiment: Experiment, corpus: str) -> CorpusJob:
 
 def answers(experiment: Experiment, corpus: str) -> AnswerJob:
     entry = experiment.corpora[corpus]
-    assert entry.answers is not None  # or there would be no such job
-    return AnswerJob.of(entry, entry.answers, source=entry.source.form)
+    return AnswerJob.of(entry, present(entry.answers), source=entry.source.form)
 
 
 def judge(experiment: Experiment, corpus: str) -> JudgeJob:
-    entry = experiment.corpora[corpus].answers
-    assert entry is not None and entry.judge is not None  # or there would be no such job
-    return models_of(JudgeJob)[entry.judge.kind].of(entry.judge)
+    judge = present(present(experiment.corpora[corpus].answers).judge)
+    return models_of(JudgeJob)[judge.kind].of(judge)
 
 
 def tokenizer(experiment: Experiment, tokenizer: str) -> TokenizerJob:
@@ -109,21 +113,17 @@ def fetch(experiment: Experiment, model: str) -> FetchJob:
 
 
 def stand_in(experiment: Experiment, model: str) -> StandInJob:
-    pretrain = experiment.models[model].pretrain
-    assert pretrain is not None  # or there would be no such job
+    pretrain = present(experiment.models[model].pretrain)
     return StandInJob.of(pretrain, pretrain.architecture, seed=experiment.seed)
 
 
 def change(experiment: Experiment, model: str) -> ChangeJob:
-    chosen = experiment.models[model].change()
-    assert chosen is not None  # or there would be no such job
-    name, options = chosen
+    name, options = present(experiment.models[model].change())
     return models_of(ChangeJob)[name].of(options, change=name)
 
 
 def auxiliary(experiment: Experiment) -> AuxiliaryJob:
-    assert experiment.auxiliary is not None  # a run asks for it
-    return AuxiliaryJob.of(experiment.auxiliary, seed=experiment.seed)
+    return AuxiliaryJob.of(present(experiment.auxiliary), seed=experiment.seed)
 
 
 def init(layout: Layout, run: str) -> InitJob:
@@ -141,12 +141,9 @@ def parameters(experiment: Experiment) -> ParametersJob:
 
 
 def scale(experiment: Experiment) -> ScaleJob:
-    assert experiment.scale is not None  # or there would be no such job
-    return ScaleJob.of(
-        experiment.scale,
-        methods={name: entry.model_dump() for name, entry in experiment.scale.methods.items()},
-        seed=experiment.seed,
-    )
+    scale = present(experiment.scale)
+    methods = {name: entry.model_dump() for name, entry in scale.methods.items()}
+    return ScaleJob.of(scale, methods=methods, seed=experiment.seed)
 
 
 # --- trainings ------------------------------------------------------------------------------------
@@ -188,14 +185,12 @@ def training(experiment: Experiment, recipe: str, seed: int) -> Settings:
 
 def run_training(experiment: Experiment, run: str) -> Settings:
     entry = experiment.expanded[run]
-    assert entry.recipe is not None  # it is trained
-    return training(experiment, entry.recipe, entry.seed)
+    return training(experiment, present(entry.recipe), entry.seed)
 
 
 def pretraining(experiment: Experiment, model: str) -> Settings:
-    pretrain = experiment.models[model].pretrain
-    assert pretrain is not None  # or there would be no such job
-    return training(experiment, pretrain.recipe, experiment.seed)
+    recipe = present(experiment.models[model].pretrain).recipe
+    return training(experiment, recipe, experiment.seed)
 
 
 def dropping(layout: Layout, run: str) -> DropJob:
@@ -214,25 +209,18 @@ def asking(experiment: Experiment, run: str) -> Asking:
 def task(experiment: Experiment, task: str) -> TaskJob:
     entry = experiment.evaluation.multiple_choice.tasks[task]
     language = None if entry.harness else entry.language  # a shipped task has its own words
-    return TaskJob.of(
-        entry, task=task, language=language, hub=entry.data.hub if entry.data else None
-    )
+    hub = entry.data.hub if entry.data else None
+    return TaskJob.of(entry, task=task, language=language, hub=hub)
 
 
 def scoring(experiment: Experiment, run: str) -> ScoringJob:
-    choices = experiment.evaluation.multiple_choice
-    return ScoringJob.of(asking(experiment, run), choices, run=run)
+    return ScoringJob.of(asking(experiment, run), experiment.evaluation.multiple_choice, run=run)
 
 
 def prompts(experiment: Experiment, task: str) -> PromptJob:
     entry = asked_as_taught(experiment, experiment.evaluation.generation.tasks[task])
-    return models_of(PromptJob)[entry.kind].of(
-        entry,
-        task=task,
-        seed=experiment.seed,
-        pool=entry.pool.form,
-        test=entry.test.form,
-    )
+    places = {"pool": entry.pool.form, "test": entry.test.form}
+    return models_of(PromptJob)[entry.kind].of(entry, task=task, seed=experiment.seed, **places)
 
 
 def generation(layout: Layout, run: str) -> GenerationJob:
@@ -248,8 +236,7 @@ def comet(layout: Layout, run: str) -> CometJob:
 
 
 def efficiency(experiment: Experiment, run: str) -> EfficiencyJob:
-    section = experiment.evaluation.efficiency
-    assert section is not None  # or there would be no such job
+    section = present(experiment.evaluation.efficiency)
     return EfficiencyJob.of(
         section,
         run=run,
@@ -261,8 +248,7 @@ def efficiency(experiment: Experiment, run: str) -> EfficiencyJob:
 
 
 def adoption(experiment: Experiment, run: str) -> AdoptionJob:
-    section = experiment.evaluation.adoption
-    assert section is not None  # or there would be no such job
+    section = present(experiment.evaluation.adoption)
     return AdoptionJob.of(section, run=run, corpus=section.corpus)
 
 

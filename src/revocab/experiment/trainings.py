@@ -12,8 +12,7 @@ from pathlib import Path
 from revocab.closed import BEST, Step
 from revocab.corpora.answers.options import CONVERSATIONS
 from revocab.experiment import options
-from revocab.experiment.expand import Run
-from revocab.experiment.lineage import compared_pairs, helper_pair, text_corpora
+from revocab.experiment.expand import Run, compared_pairs, helper_pair, text_corpora
 from revocab.experiment.paths import Model, Paths, manifest
 from revocab.experiment.schema import Experiment, Source
 from revocab.experiment.schema.data import OwnAnswers
@@ -113,7 +112,6 @@ class Trainings:
 
     @property
     def parallel_files(self) -> list[str]:
-        """Return the files of one text in several languages, if fertility is measured there."""
         parallel = self.experiment.fertility.parallel
         return self.source_files(parallel.source) if parallel else []
 
@@ -121,7 +119,6 @@ class Trainings:
         return [manifest(self.paths.tokenizer(tokenizer)) for tokenizer in tokenizers]
 
     def helper_pairs(self, helper: str | None, target: str | None) -> list[str]:
-        """Return which tokens a helper and a target share; nothing where they are one tokenizer."""
         pair = helper_pair(self.experiment, helper, target)
         return [manifest(self.paths.intersection(*pair))] if pair else []
 
@@ -248,18 +245,12 @@ class Trainings:
         return [str(file) for place in self.vectors(run) for file in vector_files(Path(place))]
 
     def changed_from(self, model: str) -> Model:
-        """Return the model that a change makes another of."""
-        change = self.experiment.models[model].change()
-        assert change is not None  # or there would be no such job
-        return self.referred(change[1].model)
+        return self.referred(options.present(self.experiment.models[model].change())[1].model)
 
     def answers_of(self, corpus: str) -> OwnAnswers:
-        answers = self.experiment.corpora[corpus].answers
-        assert answers is not None  # or there would be no such job
-        return answers
+        return options.present(self.experiment.corpora[corpus].answers)
 
     def judge_model(self, corpus: str) -> list[Model]:
-        """Return the model of a judge; nothing where it has none."""
         model = self.answers_of(corpus).judge_model
         return [self.referred(model)] if model else []
 
@@ -289,7 +280,6 @@ class Trainings:
 
     @property
     def with_vectors(self) -> list[str]:
-        """Return the tokenizers for whose tokens fastText vectors are trained."""
         return sorted({run.target for run in self.runs.values() if run.auxiliary})
 
     def sources_with_vectors(self, target: str) -> list[str]:
@@ -339,7 +329,6 @@ class Trainings:
         return manifest(self.paths.packed(*self.packing(folder)))
 
     def heldout_of(self, folder: str) -> str:
-        """Return the held-out windows that a training measures."""
         tokenizer, _, recipe = self.trainings[folder]
         entry = self.experiment.recipes[recipe]
         if entry.loss == ANSWERS:

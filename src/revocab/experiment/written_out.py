@@ -21,7 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from revocab.closed import problems_of
 from revocab.errors import RevocabError
-from revocab.experiment.lineage import PARENTS, run_id
+from revocab.experiment.expand import PARENTS, run_id
 from revocab.experiment.schema import Experiment
 from revocab.experiment.schema.runs import RunEntry, RunGroup, RunMethod
 from revocab.limits import RUNS
@@ -72,7 +72,6 @@ class WrittenOut:
 
     @cached_property
     def result(self) -> Experiment:
-        """Return the experiment with its runs and recipes written out."""
         known = self.experiment.recipes
         new = {name: values for name, values in self.recipes.items() if name not in known}
         recipes = {**known, **{name: Recipe.model_validate(new[name]) for name in new}}
@@ -212,7 +211,6 @@ def as_in_file(problems: Iterable[str], written: WrittenOut) -> list[str]:
 
 
 def without_sweep(model: Any, **update: Any) -> Any:
-    """Return a copy of a run or group as if it had never had a sweep."""
     copy = model.model_copy(update={**update, "for": None})
     copy.model_fields_set.discard("for")
     return copy

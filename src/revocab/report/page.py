@@ -13,7 +13,7 @@ from typing import Any
 
 from revocab import __version__
 from revocab.evaluation.inference.engine import engines
-from revocab.experiment.lineage import compared_pairs
+from revocab.experiment.expand import compared_pairs
 from revocab.initialise.diagnostics import TITLES
 from revocab.io import read_json, write_text
 from revocab.marker import Marked

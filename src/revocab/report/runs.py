@@ -130,7 +130,7 @@ def choices_in(
 
 def text_languages(experiment: Experiment) -> list[str]:
     """Return the languages of held-out text that is no conversation, in the file's order."""
-    from revocab.experiment.lineage import text_corpora  # imports the schema, which imports kinds
+    from revocab.experiment.expand import text_corpora  # imports the schema, which imports kinds
 
     corpora = experiment.corpora
     texts = text_corpora(experiment, experiment.evaluation.heldout)

@@ -242,7 +242,7 @@ class HelperSimilarity(RunValue):
         return cell
 
     def needs(self, layout: Layout, runs: Sequence[Run]) -> list[str]:
-        from revocab.experiment.lineage import learns_new_rows  # stands on the schema
+        from revocab.experiment.expand import learns_new_rows  # stands on the schema
 
         groups = layout.experiment.runs
         measured = [name for name in dict.fromkeys(run.group for run in runs)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from itertools import accumulate
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -352,8 +352,6 @@ class TrainingOptions(LossOptions):
 
 class Recipe(TrainingOptions, PackingOptions):
     """How training goes: one entry of an experiment's ``recipes``."""
-
-    renamed: ClassVar[dict[str, str]] = {"from": "like: NAME"}
 
     @model_validator(mode="after")
     def _a_step_fits(self) -> Recipe:

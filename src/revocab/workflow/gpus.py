@@ -64,9 +64,9 @@ def memory() -> float | None:
     """Return the bytes of the smallest GPU of this machine, if a tool is here that tells."""
     if PRETENDED in os.environ or shutil.which("nvidia-smi") is None:
         return None
-    asked = ["nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits"]
-    told = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
-    sizes = [float(line) * 2**20 for line in told.split() if line.isdigit()]
+    query = ["nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits"]
+    output = subprocess.run(query, capture_output=True, text=True, check=False).stdout
+    sizes = [float(line) * 2**20 for line in output.split() if line.isdigit()]
     return min(sizes, default=None)
 
 

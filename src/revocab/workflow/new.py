@@ -20,12 +20,7 @@ from revocab.verb import read, verb
 
 TEMPLATES = Path(__file__).parent / "templates"
 #: The experiments of the papers.
-PAPERS = {
-    "sava": "config/sava.yaml",
-    "lep": "config/lep.yaml",
-    "vocadt": "config/vocadt.yaml",
-    "bilingual": "config/bilingual.yaml",
-}
+PAPERS = {name: f"config/{name}.yaml" for name in ("sava", "lep", "vocadt", "bilingual")}
 #: What `starts` compares besides the method that is asked for.
 STARTS = ("fvt", "mean", "random")
 #: Most steps of each of its trainings, a multiple of 4.

@@ -64,7 +64,6 @@ class Progress:
     _draws: bool = False
 
     def take(self, event: Mapping[str, Any]) -> None:
-        """Note what Snakemake tells."""
         kind = event["event"]
         if kind == "results":
             self.results = event["text"]
@@ -98,7 +97,6 @@ class Progress:
             self.say(job.stage, f"done: {count} job{'s' * (count > 1)}, {took}")
 
     def _fail(self, rule: str, job: Running | None) -> None:
-        """Say why a job has failed, as its log does."""
         log = job.log if job else None
         text = log.read_text(encoding="utf-8", errors="replace") if log and log.is_file() else ""
         lines = [line for line in text.splitlines() if line.strip()]
@@ -134,7 +132,6 @@ class Progress:
         self.print(self._line(stage, text))
 
     def print(self, text: str) -> None:
-        """Print lines, in place of what is drawn."""
         self.clear()
         self.stream.write(f"{text}\n")
         self.stream.flush()

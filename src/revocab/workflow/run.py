@@ -96,7 +96,7 @@ def run(words: Sequence[str]) -> str:
     if arguments.check:
         from revocab.experiment import read
         from revocab.experiment.layout import Layout
-        from revocab.workflow.check_hub import check_hub
+        from revocab.workflow.plan import check_hub
 
         keys = dict(word.partition("=")[::2] for word in arguments.config)
         return check_hub(Layout(read(*(arguments.configfile or [DEMO]), **keys)))
@@ -130,7 +130,6 @@ def is_local(words: Sequence[str]) -> bool:
 
 
 def result_lines(results: Path, done: int) -> Iterator[str]:
-    """Yield where the result of a run lies, as far as it has one."""
     report, checks = results / "report.html", results / "checks.json"
     yield f"done: {done} jobs" if done else "nothing left to do"
     if report.is_file():

@@ -189,7 +189,6 @@ def started(
 
 
 def follow(pipe: int, progress: Progress) -> None:
-    """Show what Snakemake tells until it has ended."""
     rest = b""
     while True:
         if select.select([pipe], [], [], 1.0)[0]:

@@ -9,9 +9,8 @@ from pydantic import Field
 
 from revocab.closed import Closed, CorpusId, Id, OneLine, TokenizerId, any_of
 from revocab.demoworld.build import WorldOptions
-from revocab.experiment.schema.data import Corpus, Tokenizer
+from revocab.experiment.schema.data import Corpus, Model, Tokenizer
 from revocab.experiment.schema.evaluation import Evaluation, Fertility, Similarity
-from revocab.experiment.schema.models import Model
 from revocab.experiment.schema.runs import AuxiliaryVectors, RunGroup, Scale
 from revocab.limits import Seed, Share
 from revocab.models.parameters import ParameterCount

@@ -89,12 +89,6 @@ class Swept(Layered):
     (:mod:`revocab.experiment.written_out`).
     """
 
-    renamed: ClassVar[dict[str, str]] = {
-        "matrix": "for: {AXIS: {VALUE: {KEY: …}}}",
-        "seeds": "for: {seed: [1, 2, 3]}",
-        "hold": "for: {hold: {CORPUS: TOKENS}}",
-    }
-
 
 if TYPE_CHECKING:
     Several = Swept
