@@ -10,8 +10,8 @@ import pytest
 
 from revocab.experiment import options, read
 from revocab.experiment.layout import Layout
-from revocab.report.names import method_label
 from revocab.report.published import PaperValues
+from revocab.report.runs import method_label
 from revocab.report.table import RECOMPUTED
 
 #: A mean of values that are rounded to a tenth, rounded itself, is this near to the printed one.

@@ -15,8 +15,7 @@ from test_run_kinds import TABLES
 from test_sweep_kinds import EXAMPLES, SWEEP, with_runs
 
 from revocab.report.kind import FIGURE_ENDINGS, TABLE_ENDINGS, figure_kinds, table_kinds
-from revocab.report.make_figures import make_figures
-from revocab.report.make_tables import build_table, make_tables
+from revocab.report.make_tables import build_table, make_figures, make_tables
 from revocab.report.page import build_report
 from revocab.report.results import Results
 from revocab.report.results.scores import collect_scores

@@ -16,9 +16,9 @@ from revocab.report.drawing import Palette, darker, own_colours
 from revocab.report.figures.curves import AverageScoreFigure, smooth
 from revocab.report.figures.grids import shares
 from revocab.report.figures.tokenizers import span
-from revocab.report.make_figures import make_figures
-from revocab.report.names import headed
+from revocab.report.make_tables import make_figures
 from revocab.report.results import Results
+from revocab.report.runs import headed
 from revocab.report.values import Average
 
 

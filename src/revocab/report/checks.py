@@ -31,31 +31,17 @@ def check_artefacts(
     """
     results = Results(root, experiment)
     check_files(out, inputs=results.inputs)
-    problems = check_results(results)
-    problems += changed(results) if changed else []
+    problems = [*check_results(results), *(changed(results) if changed else ())]
     if problems:
         raise RevocabError(dict.fromkeys(problems))
-    counts = {
-        "experiment": results.name,
-        "tables": len(results.experiment.tables),
-        "figures": len(results.experiment.figures),
-        "runs": len(results.runs),
-        "scores": len(results.scores.rows),
-        "problems": 0,
-    }
+    tables, figures = len(results.experiment.tables), len(results.experiment.figures)
+    counts = {"experiment": results.name, "tables": tables, "figures": figures}
+    counts |= {"runs": len(results.runs), "scores": len(results.scores.rows), "problems": 0}
     write_json(out, counts)
 
 
-def check_results(results: Results) -> list[str]:
-    """Return every problem found, in the order in which a user would fix them."""
-    problems = list(coverage_problems(results))
-    for row in results.scores.rows:
-        where = f"scores.parquet, {row['run']} step {row['step']} {row['task']} {row['metric']}"
-        problems += (f"{where}: {problem}" for problem in wrong_values(row, results))
-    return problems
-
-
-def coverage_problems(results: Results) -> Iterator[str]:
+def check_results(results: Results) -> Iterator[str]:
+    """Yield every problem, in the order in which a user would fix them."""
     evaluation, needed = results.experiment.evaluation, shown_scores(results.experiment)
     scored = {(row["run"], row["step"], row["task"]) for row in results.scores.rows}
     for run in filter(lambda run: run.evaluate, results.runs):
@@ -69,6 +55,9 @@ def coverage_problems(results: Results) -> Iterator[str]:
         rows, provenance = results.heldout(run)
         if missing := sorted(set(run.steps) - {row["step"] for row in rows}):
             yield f"{provenance}: no held-out loss at steps {missing}; measure it"
+    for row in results.scores.rows:
+        where = f"scores.parquet, {row['run']} step {row['step']} {row['task']} {row['metric']}"
+        yield from (f"{where}: {problem}" for problem in wrong_values(row, results))
 
 
 def wrong_values(row: dict[str, Any], results: Results) -> Iterator[str]:

@@ -22,10 +22,9 @@ from revocab.report.annotations import Run
 from revocab.report.claims import all_claims
 from revocab.report.claims.shipped import winners
 from revocab.report.kind import FIGURE_ENDINGS, TABLE_ENDINGS
-from revocab.report.make_figures import caption
-from revocab.report.make_tables import build_table
-from revocab.report.names import in_order, method_label
+from revocab.report.make_tables import build_table, caption
 from revocab.report.results import Results
+from revocab.report.runs import in_order, method_label
 from revocab.report.template import environment, notes
 from revocab.training.data.packed_folder import repetition
 from revocab.vocabulary.building.training_text import shortage
@@ -166,14 +165,13 @@ def new_rows(results: Results) -> Rows:
 
 
 def scale(results: Results) -> Rows:
-    rows = results.csv("scale", "scale.csv") if results.experiment.scale else []
-    return [{name: as_number(content) for name, content in row.items()} for row in rows]
-
-
-def as_number(content: str) -> str | float:
-    with suppress(ValueError):
-        return float(content)
-    return content
+    rows: Rows = []
+    for row in results.csv("scale", "scale.csv") if results.experiment.scale else []:
+        rows.append({**row})
+        for name, content in row.items():
+            with suppress(ValueError):
+                rows[-1][name] = float(content)
+    return rows
 
 
 #: Decimals that are shown of what a clock measured.

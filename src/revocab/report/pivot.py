@@ -13,10 +13,9 @@ from pydantic import Field
 from revocab.closed import GroupId, ShownRunId, Step
 from revocab.report.annotations import Experiment, Run
 from revocab.report.kind import KindOptions, Place, TableOptions
-from revocab.report.names import method_label
 from revocab.report.references import wrong_steps
 from revocab.report.results import Results
-from revocab.report.runs import RunIndex
+from revocab.report.runs import RunIndex, method_label
 from revocab.report.table import MISSING, Cell, Row, Table, mark_cells, text
 from revocab.report.values import RunValue
 

@@ -7,7 +7,7 @@ Ids need no check here: what they name is said by their types, and checked with 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from revocab.closed import BEST, PLACES, Step, unknown
 from revocab.evaluation.generation.kind import find_kind
@@ -89,16 +89,6 @@ def wrong_steps(
                 f"{', '.join(map(str, numbers))}; or by name: {', '.join(names)})"
                 + (AS_A_RUN if step == BEST else "")
             )
-
-
-def unknown_choices(experiment: Experiment, key: str, chosen: Mapping[str, str]) -> Iterator[str]:
-    """Yield a problem for metrics of tasks that are not generative, and metrics they lack."""
-    generated = experiment.evaluation.generation.tasks
-    for task, metric in chosen.items():
-        if task in generated:
-            yield from wrong_metrics(experiment, f"{key}.metrics.{task}", task, [metric])
-        else:
-            yield unknown(f"{key}.metrics", task, generated, "generation task")
 
 
 def wrong_metrics(

@@ -13,8 +13,7 @@ from revocab.evaluation.generation.kind import generation_kinds
 from revocab.evaluation.metrics import COMET_METRICS
 from revocab.evaluation.over_seeds import FEWEST_SEEDS, SIGNIFICANT, most_exchanges
 from revocab.languages import language_label
-from revocab.report.names import anchor, headed, method_label, metric_label, numbered
-from revocab.report.runs import group_tasks
+from revocab.report.runs import anchor, group_tasks, headed, method_label, metric_label, numbered
 from revocab.report.table import MISSING, OTHERWISE, RECOMPUTED, Table
 
 if TYPE_CHECKING:

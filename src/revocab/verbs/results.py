@@ -57,7 +57,7 @@ def make_tables(*, inputs: ResultsFolder, options: Job, out: Path) -> None:
 @verb(finds=(FIGURES, METHODS))
 def make_figures(*, inputs: ResultsFolder, options: Job, out: Path) -> None:
     """Draw every figure of an experiment, as SVG and PNG."""
-    from revocab.report.make_figures import make_figures
+    from revocab.report.make_tables import make_figures
 
     make_figures(inputs.results, out, inputs.experiment)
 

@@ -14,10 +14,9 @@ from revocab.languages import language_label
 from revocab.report.annotations import Axes, Experiment, Figure
 from revocab.report.drawing import SPARE_COLOURS, Palette, nothing_yet
 from revocab.report.kind import FigureOptions, Place
-from revocab.report.names import method_label
 from revocab.report.references import unknowns
 from revocab.report.results import Results
-from revocab.report.runs import RunIndex
+from revocab.report.runs import RunIndex, method_label
 from revocab.report.table import Cell
 from revocab.report.tables.languages import AVERAGE, ModelsByLanguageTable
 from revocab.report.tables.runs import RunsTable

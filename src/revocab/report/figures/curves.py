@@ -35,11 +35,10 @@ from revocab.report.drawing import (
     panels,
 )
 from revocab.report.kind import FigureOptions, Place
-from revocab.report.names import method_label
 from revocab.report.references import without_heldout_text
 from revocab.report.results import Results, number
 from revocab.report.results.heldout_losses import Progress, heldout_curve, training_progress
-from revocab.report.runs import RunIndex, choices_in, text_languages
+from revocab.report.runs import RunIndex, choices_in, method_label, text_languages
 from revocab.report.values import Average
 
 BASE = "base model"

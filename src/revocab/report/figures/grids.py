@@ -11,10 +11,9 @@ from revocab.closed import GroupId
 from revocab.report.annotations import Axes, Figure
 from revocab.report.drawing import Palette, nothing_yet
 from revocab.report.kind import FigureOptions, Place
-from revocab.report.names import method_label
 from revocab.report.results import Results
-from revocab.report.runs import RunIndex
-from revocab.report.tables.sweep import SweepOptions
+from revocab.report.runs import RunIndex, method_label
+from revocab.report.tables.runs import SweepOptions
 from revocab.report.values import HelperSimilarity
 
 #: Below this lightness a colour is dark, so that what stands on it is white.

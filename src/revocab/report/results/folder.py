@@ -13,11 +13,12 @@ from pydantic import Field
 from revocab.closed import Closed, Job, checked
 from revocab.errors import RevocabError, all_of
 from revocab.evaluation.metrics import COMET, COMET_APART, NO_COMET
-from revocab.io import number, read_csv, read_json, read_jsonl
+from revocab.io import number, read_csv, read_json, read_jsonl, read_parquet
 from revocab.marker import Marked
 from revocab.report.annotations import Experiment, Run
 from revocab.report.published import PaperValues, read_published, score_place
 from revocab.report.results.scores import (
+    COLUMNS,
     HELPER_SIMILARITY,
     Record,
     Scores,
@@ -133,12 +134,10 @@ class Results(RunIndex):
         return [row for row in rows if place(row) not in scored] + [*scored.values()]
 
     def jsonl(self, *parts: str) -> Iterator[dict[str, Any]]:
-        path = self.root.joinpath(*parts)
-        return read_jsonl(path) if path.is_file() else iter(())
+        return read_jsonl(self.root.joinpath(*parts)) if self.has(*parts) else iter(())
 
     def json(self, *parts: str) -> Any:
-        path = self.root.joinpath(*parts)
-        return read_json(path) if path.is_file() else None
+        return read_json(self.root.joinpath(*parts)) if self.has(*parts) else None
 
     def has(self, *parts: str) -> bool:
         return self.root.joinpath(*parts).is_file()
@@ -154,19 +153,16 @@ class Results(RunIndex):
         """Return what the paper prints of a score, in the unit of ours: the one place where ours
         and theirs are joined.
         """
-        column = task
-        if metric == HELPER_SIMILARITY:
-            column = metric
-        elif task in self.experiment.evaluation.generation.tasks:
-            column = f"{task} {metric}"
-        label, at, name = self.published_place(run, step)
-        printed = self.paper.value(*score_place(label, at, name, column))
+        generated = task in self.experiment.evaluation.generation.tasks
+        column = f"{task} {metric}" if generated else task
+        column = metric if metric == HELPER_SIMILARITY else column
+        printed = self.paper.value(*score_place(*self.published_place(run, step), column))
         return None if printed is None else printed / shown_scale(metric)
 
     @cached_property
     def scores(self) -> Scores:
         path = self.root / "scores.parquet"
-        return Scores.read(path) if path.is_file() else Scores([])
+        return Scores(read_parquet(path, COLUMNS).to_pylist() if path.is_file() else [])
 
     @cached_property
     def other_items(self) -> dict[str, tuple[int, int]]:
@@ -192,26 +188,27 @@ class Results(RunIndex):
         weights and windows); else, if it was pretrained here, those at the end of pretraining;
         else its own.
         """
+
+        def losses(path: str) -> list[Record]:
+            return [
+                {**row, **{key: number(row[key]) for key in ("loss", "bits_per_byte")},
+                 **{key: int(row[key]) for key in ("step", "bytes")}}
+                for row in self.csv(path)
+            ]  # fmt: skip
+
         run = self.replicates(run)[0]
         if run.base:
             unchanged = [other for other in self.runs if other.group == run.group]
             unchanged = [other for other in unchanged if other.keeps_vocabulary and other.trains]
             files = [(f"runs/{other.id}/{HELDOUT}", 0) for other in unchanged if not other.start]
             for path, step in (*files, (f"models/{run.source}/{HELDOUT}", None)):
-                if rows := self._heldout_rows(path):
+                if rows := losses(path):
                     at = max(row["step"] for row in rows) if step is None else step
                     return [{**row, "step": 0} for row in rows if row["step"] == at], path
             if run.scores_of:
                 return self.heldout(self.run(run.scores_of))
         own = f"runs/{run.scored_id}/{HELDOUT if run.trains else MEASURED}"
-        return self._heldout_rows(own), own
-
-    def _heldout_rows(self, path: str) -> list[Record]:
-        return [
-            {**row, **{key: number(row[key]) for key in ("loss", "bits_per_byte")},
-             **{key: int(row[key]) for key in ("step", "bytes")}}
-            for row in self.csv(path)
-        ]  # fmt: skip
+        return losses(own), own
 
 
 def outputs_file(run: Run, step: int, task: str) -> str:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Literal
 
 from revocab.errors import RevocabError, refuse
 from revocab.evaluation.generation.kind import metrics
 from revocab.evaluation.metrics import UNKNOWN
 from revocab.evaluation.multiple_choice.families import choice_metrics
-from revocab.io import atomic, number, read_parquet, write_csv
+from revocab.io import atomic, number, write_csv
 from revocab.output import check_files
 from revocab.report.annotations import Experiment, Results, Run
 from revocab.report.runs import group_tasks
@@ -53,10 +54,6 @@ class Scores:
         self.rows = rows
         self._by_key = {(r["run"], r["step"], r["task"], r["metric"]): r for r in rows}
         self._reported = {(row["task"], row["metric"]) for row in rows}
-
-    @classmethod
-    def read(cls, path: Path) -> Scores:
-        return cls(read_parquet(path, COLUMNS).to_pylist())
 
     def get(self, run: str, step: int, task: str, metric: str) -> Record | None:
         return self._by_key.get((run, step, task, metric))
@@ -108,11 +105,11 @@ def mean_score(
     missing: an average over fewer tasks cannot be compared.
     """
     values = [value for value, _ in scores if value is not None]
+    squares = [error**2 for _, error in scores if error is not None]
     if not values or len(values) < len(scores):
         return None
-    errors = [error for _, error in scores if error is not None]
-    error = math.sqrt(math.fsum(error**2 for error in errors)) / len(scores)
-    return math.fsum(values) / len(values), error if len(errors) == len(scores) else None
+    known = len(squares) == len(scores)
+    return fmean(values), math.sqrt(math.fsum(squares)) / len(scores) if known else None
 
 
 def task_rows(
@@ -135,12 +132,9 @@ def task_rows(
             )
         if name not in own:  # of another group that shows the same model
             continue
-        counts = {key: int(row[key]) if row.get(key) else None for key in ("items", "limit")}
-        score = {
-            **{"step": int(row["step"]), "task": name, "metric": row["metric"], **counts},
-            **{key: number(row.get(key)) for key in ("value", "stderr", "low", "high")},
-        }
-        task = tasks[name]
+        task, score = tasks[name], {"step": int(row["step"]), "task": name, "metric": row["metric"]}
+        score |= {key: int(row[key]) if row.get(key) else None for key in ("items", "limit")}
+        score |= {key: number(row.get(key)) for key in ("value", "stderr", "low", "high")}
         if generated:
             score |= {"language": task.direction[-1], "shots": task.shots, "limit": task.limit}
         else:
@@ -175,12 +169,11 @@ def collect(results: Results) -> list[Record]:
         if run.evaluate:
             scores += task_rows(results, run, "multiple_choice")
             scores += task_rows(results, run, "generation")
-        scores += other_rows(results, run)
-        source = {"run": run.id, "source": run.source, "method": run.method}
-        for row in scores:
+        whose = {"run": run.id, "source": run.source, "method": run.method}
+        whose = {**dict.fromkeys(COLUMNS), "experiment": results.name, **whose}
+        for row in (*scores, *other_rows(results, run)):
             paper = results.printed(run, row["step"], row["task"], row["metric"])
-            whose = {"experiment": results.name, **source, "paper_value": paper}
-            rows.append({**dict.fromkeys(COLUMNS), **whose, **row})
+            rows.append({**whose, "paper_value": paper, **row})
     others = other_items(results.experiment, rows)
     for row in rows:
         if row["task"] in others:

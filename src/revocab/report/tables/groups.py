@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar, Literal
 
@@ -15,10 +15,9 @@ from revocab.evaluation.multiple_choice.families import family_label
 from revocab.evaluation.options import UNTRAINED_AND_TRAINED
 from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.kind import Place, TableOptions
-from revocab.report.names import method_label, metric_label
 from revocab.report.pivot import Column, GroupTable, Pivot, PivotRow, PivotTable
 from revocab.report.results import Results
-from revocab.report.runs import RunIndex, group_tasks
+from revocab.report.runs import RunIndex, group_tasks, method_label, metric_label
 from revocab.report.table import Cell, Row, Table, text
 from revocab.report.values import Average, HelperSimilarity, TaskScore
 
@@ -49,21 +48,18 @@ class MultipleChoiceTable(GroupTable):
     language: TaskLanguage
 
     def columns_of(self, index: RunIndex) -> list[Column]:
-        tasks = index.choice_tasks(self.language)
-        labels = column_labels(index, tasks)
-        scores = [
-            Column(label, TaskScore(task=task)) for label, task in zip(labels, tasks, strict=True)
-        ]
+        labels = column_labels(index, index.choice_tasks(self.language))
+        scores = [Column(label, TaskScore(task=task)) for task, label in labels.items()]
         return [*scores, Column("AVG", AverageAccuracy(language=self.language))]
 
 
-def column_labels(index: RunIndex, tasks: Sequence[str]) -> list[str]:
-    """Return a header per task: its family's, or its own id where a family has several tasks."""
+def column_labels(index: RunIndex, tasks: Sequence[str]) -> dict[str, str]:
+    """Return a header by task: its family's, or its own id where a family has several tasks."""
     families = [index.family(task) for task in tasks]
-    return [
-        family_label(family) if families.count(family) == 1 else task
+    return {
+        task: family_label(family) if families.count(family) == 1 else task
         for task, family in zip(tasks, families, strict=True)
-    ]
+    }
 
 
 class GenerationTable(GroupTable):
@@ -156,14 +152,19 @@ class AdoptionTable(TableOptions):
             steps = (results.json(where) or {}).get("steps", {})
             for step in run.select(UNTRAINED_AND_TRAINED):
                 measured = steps.get(str(step), {})
-                cells = [
-                    share_cell(measured.get(side, {}).get(share), where)
+                shares = [
+                    measured.get(side, {}).get(share) or {}
                     for share, (_, sides) in SHARES.items()
                     for side in sides
                 ]
-                won = measured.get("empty_rows", {}).get("largest")
-                empty = Cell(won, scale=100, digits=1, provenance=where)
-                rows.append(Row([text(method_label(run)), text(str(step)), *cells, empty]))
+                shares.append({"share": measured.get("empty_rows", {}).get("largest")})
+                cells = [
+                    Cell(share.get("share"), share.get("stderr"), scale=100, digits=1,
+                         provenance=where,
+                         interval=(share["low"], share["high"]) if "low" in share else None)
+                    for share in shares
+                ]  # fmt: skip
+                rows.append(Row([text(method_label(run)), text(str(step)), *cells]))
         header, over = ["Model", "Step"], ["", ""]
         for label, sides in SHARES.values():
             header += sides.values()
@@ -178,16 +179,6 @@ class AdoptionTable(TableOptions):
 
     def needs(self, layout: Layout) -> list[str]:
         return [layout.paths.adoption(run.id) for run in self.adapted(layout.runs.values())]
-
-
-def share_cell(share: Mapping[str, float] | None, provenance: str) -> Cell:
-    """Return a share in per cent, with its error over prompts where there are several."""
-    cell = Cell(scale=100, digits=1, provenance=provenance)
-    if share:
-        cell.value, cell.stderr = share["share"], share.get("stderr")
-    if share and "low" in share:
-        cell.interval = (share["low"], share["high"])
-    return cell
 
 
 TABLE = (MultipleChoiceTable, GenerationTable, SimilarityTable, AdoptionTable)

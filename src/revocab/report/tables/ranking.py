@@ -22,7 +22,6 @@ from revocab.evaluation.over_seeds import (
 )
 from revocab.report.annotations import Experiment, Run
 from revocab.report.kind import TableOptions
-from revocab.report.names import method_label
 from revocab.report.references import unmeasured_steps, without_heldout_text
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import (
@@ -31,6 +30,7 @@ from revocab.report.results.heldout_losses import (
     loss_at,
     training_progress,
 )
+from revocab.report.runs import method_label
 from revocab.report.table import MISSING, Cell, Row, Table, mark_cells, text
 
 #: What a column of losses or differences takes: a step, or what all runs are held equal in.

@@ -13,10 +13,9 @@ from revocab.io import read_jsonl
 from revocab.limits import Count
 from revocab.report.annotations import Layout, Run
 from revocab.report.kind import Place, TableOptions
-from revocab.report.names import method_label
 from revocab.report.results import Results
 from revocab.report.results.folder import outputs_file
-from revocab.report.runs import RunIndex
+from revocab.report.runs import RunIndex, method_label
 from revocab.report.table import MISSING, Row, Table, text
 from revocab.report.values import TaskScore
 

@@ -10,10 +10,10 @@ from revocab.corpora.word_splitters import SENTENCES
 from revocab.languages import language_label
 from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.kind import ParallelOptions, TableOptions, TokenizerOptions
-from revocab.report.names import method_label
 from revocab.report.pivot import with_headings
 from revocab.report.published import PublishedCell
 from revocab.report.results import BY_CORPUS, PARALLEL, Results, number
+from revocab.report.runs import method_label
 from revocab.report.table import MISSING, Cell, Row, Table, text
 
 #: A column: its key in the file, its header, the scale and the digits that are shown.
