@@ -49,7 +49,7 @@ def edit(path, change):
 
 
 def problems_of(root):
-    return check_results(Results(root))
+    return list(check_results(Results(root)))
 
 
 def test_finished_results_pass(folder):

@@ -24,10 +24,9 @@ def check_artefacts(
     experiment: str | Path | None = None,
     changed: Callable[[Results], Iterable[str]] | None = None,
 ) -> None:
-    """Check a results folder and write what was checked to ``out``.
-
-    ``changed`` tells problems of what the results were made from. Raises :class:`RevocabError`
-    listing every problem; ``out`` is written only without any.
+    """Check a results folder and write what was checked to ``out``. ``changed`` tells problems of
+    what the results were made from. Raises :class:`RevocabError` listing every problem; ``out`` is
+    written only without any.
     """
     results = Results(root, experiment)
     check_files(out, inputs=results.inputs)

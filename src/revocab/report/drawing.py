@@ -5,7 +5,7 @@ of lines, and files that repeat byte for byte.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import cycle, pairwise
 from pathlib import Path
@@ -62,6 +62,11 @@ def nothing_yet(axes: Axes) -> None:
     axes.text(0.5, 0.5, label, transform=axes.transAxes, ha="center", va="center", color="#888888")
 
 
+def label_width(names: Iterable[str]) -> float:
+    """Return the inches that the longest of some labels needs at the right of a panel."""
+    return 0.3 + 0.062 * max(map(len, names), default=0)
+
+
 def panels(
     rows: int, columns: int, labels: Sequence[str], plot: tuple[float, float] = (3.3, 2.35)
 ) -> tuple[Figure, Any]:
@@ -71,7 +76,7 @@ def panels(
     from matplotlib import pyplot
 
     across, down = plot[0], max(plot[1], len(labels) * LABEL_GAP / 72)
-    right = 0.3 + 0.062 * max(map(len, labels), default=0)
+    right = label_width(labels)
     width = columns * (SIDE + across + right)
     height = rows * (ABOVE + down + BELOW) + MARK
     room = {

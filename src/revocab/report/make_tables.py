@@ -31,9 +31,8 @@ def make_tables(root: str | Path, out: str | Path, experiment: str | Path | None
 
 
 def build_table(results: Results, identifier: str) -> Table:
-    """Return one configured table; where results are missing, its cells show a dash.
-
-    Raises :class:`RevocabError` if published values of it have no place in it.
+    """Return one configured table; where results are missing, its cells show a dash. Raises
+    :class:`RevocabError` if published values of it have no place in it.
     """
     options = results.experiment.tables[identifier]
     table = options.build(results)
@@ -49,11 +48,10 @@ def build_table(results: Results, identifier: str) -> Table:
 def add_published(
     table: Table, options: TableOptions, results: Results, identifier: str
 ) -> list[str]:
-    """Put published values into a table's cells, and return what the files say of them.
-
-    A value that ours is not compared with has a mark. Those without a place in the table (a model
-    that we do not run) are returned. Raises :class:`RevocabError` if none has one: the file then
-    names another table's rows or columns.
+    """Put published values into a table's cells, and return what the files say of them. A value
+    that ours is not compared with has a mark. Those without a place in the table (a model that we
+    do not run) are returned. Raises :class:`RevocabError` if none has one: the file then names
+    another table's rows or columns.
     """
     refuse(
         unknown(f"tables.{identifier}.uncompared", column, table.columns[1:], "column")

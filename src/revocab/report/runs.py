@@ -19,9 +19,8 @@ from revocab.report.annotations import Experiment, Run
 
 
 class RunIndex:
-    """An experiment and its runs, by id, group, name and task.
-
-    It holds of a file that is wrong, too: runs are expanded before they are checked.
+    """An experiment and its runs, by id, group, name and task. It holds of a file that is wrong,
+    too: runs are expanded before they are checked.
     """
 
     def __init__(self, experiment: Experiment, runs: Iterable[Run]):
@@ -62,9 +61,7 @@ class RunIndex:
 
     @property
     def ids(self) -> list[str]:
-        return list(
-            dict.fromkeys([*(run.id for run in self.runs), *(run.id for run in self.shown)])
-        )
+        return list(dict.fromkeys(run.id for run in (*self.runs, *self.shown)))
 
     def run(self, identifier: str) -> Run:
         if (run := self._by_id.get(identifier)) is not None:
@@ -88,15 +85,10 @@ class RunIndex:
 
     def choice_tasks(self, language: str) -> list[str]:
         """Return multiple-choice task ids of a language by family, in the paper's order."""
-        tasks = self.experiment.evaluation.multiple_choice.tasks
-        of_language = [task for task, entry in tasks.items() if entry.language == language]
         rank = {family: number for number, family in enumerate(families())}
-
-        def place(task: str) -> tuple[int, str, str]:
-            family = tasks[task].family
-            return rank.get(family, len(rank)), family, task
-
-        return sorted(of_language, key=place)
+        named = [(self.family(task), task) for task in choices_in(self.experiment, language)]
+        named.sort(key=lambda pair: (rank.get(pair[0], len(rank)), *pair))
+        return [task for _, task in named]
 
     def family(self, task: str) -> str:
         return self.experiment.evaluation.multiple_choice.tasks[task].family
@@ -148,9 +140,8 @@ def metric_label(metric: str) -> str:
 
 
 def method_label(run: Run) -> str:
-    """Return a run's row label: its own for a model shown as it is, else method and variant.
-
-    A run called ``sava-anchors200`` with method ``sava`` is "SAVA (anchors 200)".
+    """Return a run's row label: its own for a model shown as it is, else method and variant. A run
+    called ``sava-anchors200`` with method ``sava`` is "SAVA (anchors 200)".
     """
     if not run.made:
         return run.label

@@ -62,7 +62,6 @@ class RunValue(Closed):
 
     def cell(self, results: Results, run: Run) -> Cell:
         """Return the number of a run as it is shown: the mean over its replicates, if it has any.
-
         Of texts that differ it is a dash. Where a task has other items than expected, the published
         value beside it is marked.
         """
@@ -170,9 +169,8 @@ class Average(RunValue):
         return list(self.named or ())
 
     def of_training(self, results: Results, run: Run) -> Cell:
-        """Return the unweighted mean and its standard error, items being independent.
-
-        Without a value if a score is missing: a mean over fewer tasks could not be compared.
+        """Return the unweighted mean and its standard error, items being independent. Without a
+        value if a score is missing: a mean over fewer tasks could not be compared.
         """
         if not run.evaluate:
             return text(MISSING)

@@ -51,11 +51,9 @@ class ExperimentJob(Job):
 
 
 def read_experiment(path: Path) -> Experiment:
-    """Return the validated experiment of ``experiment.json``.
-
-    Raises :class:`RevocabError` naming the file and every key that is wrong or missing: it was
-    written with every default, but for keys that are left out where they say nothing, so that what
-    is missing is older than the key.
+    """Return the validated experiment of ``experiment.json``. Raises :class:`RevocabError` naming
+    the file and every key that is wrong or missing: it was written with every default, but for keys
+    that are left out where they say nothing, so that what is missing is older than the key.
     """
     # The schema is made of table kinds, which read results: neither can import the other first.
     from revocab.experiment.schema import Experiment
@@ -78,9 +76,8 @@ class Results(RunIndex):
     """One experiment's results folder: its validated configuration, runs and measurements."""
 
     def __init__(self, root: str | Path, experiment: str | Path | None = None):
-        """Read ``experiment`` (none: ``experiment.json`` of the folder).
-
-        Raises :class:`RevocabError` naming the file and every key that is wrong.
+        """Read ``experiment`` (none: ``experiment.json`` of the folder). Raises
+        :class:`RevocabError` naming the file and every key that is wrong.
         """
         self.root = Path(root)
         self.experiment_file = Path(experiment) if experiment else self.root / "experiment.json"
@@ -117,10 +114,9 @@ class Results(RunIndex):
         return {(row["tokenizer"], row["language"]): row for row in self.csv(PARALLEL)}
 
     def generation(self, run: Run) -> list[dict[str, str]]:
-        """Return a run's generation scores, those of COMET in place of its empty rows.
-
-        Each row names the file it stands in (``provenance``). Scores of a COMET model that the
-        experiment no longer names are left in their file.
+        """Return a run's generation scores, those of COMET in place of its empty rows. Each row
+        names the file it stands in (``provenance``). Scores of a COMET model that the experiment no
+        longer names are left in their file.
         """
         path, known = f"runs/{run.scored_id}/generation", self.comet_metrics
         rows, apart = (
@@ -182,11 +178,10 @@ class Results(RunIndex):
         ]  # fmt: skip
 
     def heldout(self, run: Run) -> tuple[list[Record], str]:
-        """Return held-out losses of a run (of its first replicate), and the file they stand in.
-
-        A base model has those of step 0 of a run in its group that keeps its vocabulary (the same
-        weights and windows); else, if it was pretrained here, those at the end of pretraining;
-        else its own.
+        """Return held-out losses of a run (of its first replicate), and the file they stand in. A
+        base model has those of step 0 of a run in its group that keeps its vocabulary (the same
+        weights and windows); else, if it was pretrained here, those at the end of pretraining; else
+        its own.
         """
 
         def losses(path: str) -> list[Record]:
@@ -216,9 +211,8 @@ def outputs_file(run: Run, step: int, task: str) -> str:
 
 
 def files_read(inputs: ResultsFolder, command: str, group: str | None = None) -> Iterator[Path]:
-    """Yield the files that a command reads of finished results, of a group or of all.
-
-    Nothing where the results lie elsewhere now than where their jobs wrote them.
+    """Yield the files that a command reads of finished results, of a group or of all. Nothing where
+    the results lie elsewhere now than where their jobs wrote them.
     """
     from revocab.experiment.layout import Layout
     from revocab.experiment.paths import MANIFEST

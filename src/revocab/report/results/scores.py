@@ -70,7 +70,6 @@ class Scores:
 
 def other_items(experiment: Experiment, rows: Sequence[Record]) -> dict[str, tuple[int, int]]:
     """Return the tasks that are scored on another number of items than expected, with both numbers.
-
     Scores of the first items of a task tell nothing. Raises :class:`RevocabError` for tasks whose
     number is a must.
     """
@@ -99,10 +98,9 @@ def other_items(experiment: Experiment, rows: Sequence[Record]) -> dict[str, tup
 def mean_score(
     scores: Sequence[tuple[float | None, float | None]],
 ) -> tuple[float, float | None] | None:
-    """Return the unweighted mean of scores and its standard error (items independent).
-
-    ``scores`` are values with their standard errors. None if there is no score, or if one is
-    missing: an average over fewer tasks cannot be compared.
+    """Return the unweighted mean of scores and its standard error (items independent). ``scores``
+    are values with their standard errors. None if there is no score, or if one is missing: an
+    average over fewer tasks cannot be compared.
     """
     values = [value for value, _ in scores if value is not None]
     squares = [error**2 for _, error in scores if error is not None]
@@ -116,7 +114,6 @@ def task_rows(
     results: Results, run: Run, section: Literal["multiple_choice", "generation"]
 ) -> Iterator[Record]:
     """Yield a run's scores of a section's tasks: every metric, one that was not computed empty.
-
     Raises :class:`RevocabError` where a task is not in the experiment.
     """
     generated, path = section == "generation", f"runs/{run.scored_id}/multiple_choice.csv"
@@ -159,9 +156,8 @@ def other_rows(results: Results, run: Run) -> Iterator[Record]:
 
 
 def collect(results: Results) -> list[Record]:
-    """Return every score of every run, runs in the experiment's order.
-
-    Published values of other items than those scored here are left out.
+    """Return every score of every run, runs in the experiment's order. Published values of other
+    items than those scored here are left out.
     """
     rows: list[Record] = []
     for run in results.runs:
@@ -169,8 +165,8 @@ def collect(results: Results) -> list[Record]:
         if run.evaluate:
             scores += task_rows(results, run, "multiple_choice")
             scores += task_rows(results, run, "generation")
-        whose = {"run": run.id, "source": run.source, "method": run.method}
-        whose = {**dict.fromkeys(COLUMNS), "experiment": results.name, **whose}
+        whose: Record = {**dict.fromkeys(COLUMNS), "experiment": results.name}
+        whose |= {"run": run.id, "source": run.source, "method": run.method}
         for row in (*scores, *other_rows(results, run)):
             paper = results.printed(run, row["step"], row["task"], row["metric"])
             rows.append({**whose, "paper_value": paper, **row})

@@ -118,10 +118,9 @@ def generation_items(results: Results, run: Run, step: int) -> ItemsOf:
 def compare_group(
     results: Results, group: str, step: str | int, resamples: int, seed: int
 ) -> list[dict[str, Any]]:
-    """Return a row per task, metric and pair of a group's systems at one step.
-
-    P-values are adjusted for the pairs of one task and metric (Holm). Raises
-    :class:`RevocabError` where two systems were scored on different items.
+    """Return a row per task, metric and pair of a group's systems at one step. P-values are
+    adjusted for the pairs of one task and metric (Holm). Raises :class:`RevocabError` where two
+    systems were scored on different items.
     """
     compared = []
     for run in results.group(group):
@@ -156,10 +155,8 @@ def comparison(
     first: System, second: System, key: tuple[str, str], resamples: int, seed: int, number: int
 ) -> dict[str, Any] | None:
     """Return one of a ``number`` of comparisons, on one task and metric; None for one item or no
-    seed.
-
-    Of replicates, means over seeds are compared on the same resampled items; a system trained with
-    a single seed says nothing about other seeds.
+    seed. Of replicates, means over seeds are compared on the same resampled items; a system trained
+    with a single seed says nothing about other seeds.
     """
     # Equal seeds are paired; one without replicates is compared with each of the other's.
     by_seed = first.seeded and second.seeded

@@ -113,9 +113,8 @@ class ClaimsTable(TableOptions):
     claims: list[PaperClaim] = Field(min_length=1)
 
     def build(self, results: Results) -> Table:
-        """Return a row per statement, in the order of the file.
-
-        Where no statement has printed numbers, the columns for them are left out.
+        """Return a row per statement, in the order of the file. Where no statement has printed
+        numbers, the columns for them are left out.
         """
         rows = [dict(zip(COLUMNS, claim.texts(results), strict=True)) for claim in self.claims]
         printed = any(row["They say"] != NOT_PRINTED for row in rows)

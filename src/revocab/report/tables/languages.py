@@ -38,9 +38,8 @@ class LanguageBlock(Closed):
 
 
 class ModelsByLanguageTable(PivotTable):
-    """Languages by columns that name a run for each language.
-
-    Of family, into, out_of and heldout, what is given; else the mean of all multiple-choice tasks.
+    """Languages by columns that name a run for each language. Of family, into, out_of and heldout,
+    what is given; else the mean of all multiple-choice tasks.
     """
 
     kind: Literal["models_by_language"]

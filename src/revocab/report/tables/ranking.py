@@ -85,14 +85,11 @@ class RankingTable(TableOptions):
         rows: list[Row] = []
         for place, (run, rank) in enumerate(zip(runs, [text(MISSING), *ranked], strict=True)):
             where = results.heldout(run)[1]
-            losses = [mean_cell(samples[point][place], where) for point in self.points]
-            differences = [
-                difference_cell(samples[point][place], samples[point][0], len(ranked), where)
-                if place
-                else text(MISSING)
-                for point in self.differences
-            ]
-            rows.append(Row([text(method_label(run)), rank, *losses, *differences]))
+            cells = [mean_cell(samples[point][place], where) for point in self.points]
+            for point in self.differences:
+                pair = samples[point][place], samples[point][0]
+                cells.append(difference_cell(*pair, len(ranked), where) if place else text(MISSING))
+            rows.append(Row([text(method_label(run)), rank, *cells]))
         for column in range(2, 2 + len(self.points)):
             mark_cells([row.cells[column] for row in rows[1:]], "lower")
         best_first = sorted(range(len(ranked)), key=lambda n: ranked[n].value or len(runs))
@@ -151,16 +148,14 @@ def samples_at(
 
 def rank_cells(samples: Sequence[Sample]) -> list[Cell]:
     """Return ranks, those in bold that may be the best; a dash for a method without a loss."""
-    compared = [sample for sample in samples if sample]
-    known = [fmean(sample.values()) for sample in compared]
-    best = iter(possible_best(compared))
+    means = [fmean(sample.values()) if sample else None for sample in samples]
+    best = iter(possible_best([sample for sample in samples if sample]))
     cells = []
-    for sample in samples:
-        if not sample:
-            cells.append(text(MISSING))
-            continue
-        rank = 1.0 + sum(other < fmean(sample.values()) for other in known)
-        cells.append(Cell(rank, digits=0, mark="best" if next(best) else None))
+    for mean in means:
+        cells.append(text(MISSING))
+        if mean is not None:
+            rank = 1.0 + sum(other < mean for other in means if other is not None)
+            cells[-1] = Cell(rank, digits=0, mark="best" if next(best) else None)
     return cells
 
 

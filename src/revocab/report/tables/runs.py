@@ -76,9 +76,8 @@ class RunsTable(ValueTable):
         return {name: mean.named for name, mean in averages.items() if mean and mean.named}
 
     def published(self, results: Results, identifier: str) -> list[PublishedCell]:
-        """Return the published values, those of recomputed columns as means over the tasks here.
-
-        A mean that lacks a task's published value stays as it is printed, and is not compared.
+        """Return the published values, those of recomputed columns as means over the tasks here. A
+        mean that lacks a task's published value stays as it is printed, and is not compared.
         """
         cells = super().published(results, identifier)
         if self.recomputed is None:
@@ -91,9 +90,9 @@ class RunsTable(ValueTable):
             if cell.column in self.recomputed.columns:
                 columns = [single.get(task, "") for task in self.means[cell.column]]
                 values = [printed.get((cell.block, cell.row, column)) for column in columns]
-                mean = None if None in values else fmean(values)
-                anew = {"mark": OTHERWISE} if mean is None else {"value": mean, "mark": RECOMPUTED}
-                cells[number] = cell.model_copy(update=anew)
+                known = [value for value in values if value is not None]
+                anew = {"value": fmean(known), "mark": RECOMPUTED} if known == values else {}
+                cells[number] = cell.model_copy(update={"mark": OTHERWISE} | anew)
         return cells
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:

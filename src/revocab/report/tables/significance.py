@@ -21,9 +21,8 @@ from revocab.report.values import TaskScore
 
 
 class SignificanceTable(TableOptions):
-    """Differences between runs of one group, with intervals and p-values.
-
-    In a language: its multiple-choice tasks and their average; without: the generative tasks.
+    """Differences between runs of one group, with intervals and p-values. In a language: its
+    multiple-choice tasks and their average; without: the generative tasks.
     """
 
     kind: Literal["significance"]
@@ -61,9 +60,8 @@ class SignificanceTable(TableOptions):
         return Table(["Difference", *[header for _, _, header in columns]], rows)
 
     def columns(self, results: Results) -> list[tuple[str, str, str]]:
-        """Return task, metric and header of each column.
-
-        A metric that the experiment leaves out has no column: there are no items to compare.
+        """Return task, metric and header of each column. A metric that the experiment leaves out
+        has no column: there are no items to compare.
         """
         if self.language is None:
             return [
