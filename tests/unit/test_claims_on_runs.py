@@ -7,7 +7,7 @@ from statistics import fmean
 
 import pytest
 import yaml
-from fake_results import REPOSITORY, change_experiment, fake_results, write_csv
+from fake_results import REPOSITORY, fake_results, write_csv
 from one_group import written_out
 
 from revocab.errors import RevocabError
@@ -118,25 +118,6 @@ def test_the_worst_of_several_runs_counts(root, rows):
     fall = base - fmean(random)
     assert rows["worst"][0].startswith(f"{fall:.3f} (by seed: {listed}), 95 % interval ")
     assert rows["worst"][1] == "cannot tell"  # 1.0, 2.0 and 1.5 reach 1.24 to either side
-
-
-def test_a_number_without_seeds(root, rows):
-    found = {
-        row["tokenizer"]: float(row["fertility"])
-        for row in Results(root).csv("fertility/fertility.csv")
-        if row["corpus"] == "world-it"
-    }
-    assert rows["tokenizer"][0] == f"{100 * (1 - found['target'] / found['source']):.1f} %"
-
-
-def test_a_missing_number_is_not_measured(root, tmp_path):
-    for path in root.iterdir():
-        (tmp_path / path.name).symlink_to(path)
-    (tmp_path / "experiment.json").unlink()
-    (tmp_path / "experiment.json").write_bytes((root / "experiment.json").read_bytes())
-    change_experiment(tmp_path, "tables", value=table(value={"vocabulary": {}}))
-    found = build_table(Results(tmp_path), "claims").data_rows()
-    assert [cell.text for cell in found[0].cells[-2:]] == ["–", "not measured here"]
 
 
 def test_what_is_wrong_is_told_and_files_are_made_first():

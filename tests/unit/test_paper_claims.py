@@ -307,3 +307,60 @@ def test_steps_that_no_run_has_are_refused(repository):
     values["runs"]["mistral"]["paper_steps"] = {300: 400}
     with pytest.raises(RevocabError, match=r"runs.mistral.paper_steps: 300 is not a checkpoint"):
         validate(values)
+
+
+MEAN_RUNS = ["mistral-sava", "mistral-fvt"]
+MEAN_TASKS = ["arc_easy_en", "hellaswag_en"]
+MEAN_COLUMNS = [
+    {"average": {"named": [task]}, "label": label}
+    for task, label in zip(MEAN_TASKS, ("ARC", "HellaSwag"), strict=True)
+]
+MEAN_COLUMNS += [{"average": {"named": MEAN_TASKS}, "label": "Mean"}]
+MEAN_TABLES = {"t": {"kind": "runs", "title": "T", "runs": MEAN_RUNS, "columns": MEAN_COLUMNS}}
+#: Two rows, off by 0.1 and 0.25 points where both tasks count alike; the third has no mean.
+MEANS = [("SAVA", 10.0, 20.0, 15.1), ("FVT", 30.0, 20.5, 25.5), ("CLP", 1.0, 2.0, None)]
+
+
+def mean_claim(**changes: object) -> PaperClaim:
+    weights = {"ARC": 1, "HellaSwag": 1}
+    measure = {"tables": ["t"], "column": "Mean", "weights": weights, **changes}
+    return PaperClaim(says="so", place="1", at_most=0.3, mean=measure)
+
+
+@pytest.fixture(scope="module")
+def means(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("means")
+    means = fake_results(folder / "demo", tables=MEAN_TABLES)
+    collect_scores(means, means / "scores.parquet")
+    lines = ["table,block,row,column,value,stderr,note"]
+    for name, *values in MEANS:
+        for label, value in zip(("ARC", "HellaSwag", "Mean"), values, strict=True):
+            lines.append(
+                f"t,,{name},{label},{'' if value is None else value},,{'x' * (value is None)}"
+            )
+    (folder / "paper").mkdir()
+    (folder / "paper/t.csv").write_text("\n".join([*lines, ""]))
+    change_experiment(means, "paper_values", value=str(folder / "paper"))
+    return means
+
+
+def test_the_worst_row_counts(means):
+    results = Results(means)
+    one = mean_claim()
+    found = one.measure.measured(results)
+    assert found.printed == pytest.approx(0.25)
+    assert one.holds(found.printed) and one.bounds(found.show) == "at most 0.30"
+    uneven = mean_claim(weights={"ARC": 3, "HellaSwag": 1}).measure.measured(results)
+    assert uneven.printed == pytest.approx(15.1 - (3 * 10 + 20) / 4)
+
+
+def test_our_mean_is_one_and_another_is_not(means):
+    results = Results(means)
+    assert mean_claim().measure.measured(results).ours == pytest.approx(0, abs=1e-12)
+    cells = build_table(results, "t").places()
+    wrong = mean_claim(weights={"ARC": 1}).measure.measured(results).ours
+    rows = {(block, row) for block, row, _ in cells}
+    assert wrong == pytest.approx(
+        max(abs(cells[*row, "Mean"].value - cells[*row, "ARC"].value) for row in rows)
+    )
+    assert wrong > 0
