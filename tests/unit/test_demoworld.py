@@ -11,11 +11,7 @@ import pytest
 
 from revocab.demoworld import FAMILIES
 from revocab.demoworld.build import WorldOptions, write_world
-from revocab.demoworld.grammar import (
-    Italian,
-    definite_article,
-    noun,
-)
+from revocab.demoworld.grammar import Italian, definite_article, noun
 from revocab.demoworld.names import people, towns
 from revocab.demoworld.stories import build
 from revocab.evaluation.generation.kinds.instructions import passes

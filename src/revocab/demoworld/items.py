@@ -229,10 +229,7 @@ WORDS: dict[str, dict[str, Any]] = {
     "en": {
         "read": "Read the text and answer the question.\n\n{context}\n\n{question}",
         "copy": "Copy this text exactly:\n\n{text}",
-        "reply_in": {
-            "it": "Reply in Italian: {question}",
-            "en": "Reply in English: {question}",
-        },
+        "reply_in": {"it": "Reply in Italian: {question}", "en": "Reply in English: {question}"},
         "tell": "Tell me something about {name} in exactly {count}.",
         "sentences": {1: "one sentence", 2: "two sentences", 3: "three sentences"},
         "list": "List {count} animals, each on a line of its own, with a hyphen before it.",

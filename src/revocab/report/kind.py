@@ -105,19 +105,13 @@ class KindOptions(Shows, OfKinds):
 
     def limited(self, results: Results) -> str | None:
         """Return which of its tasks are scored on some of their items alone; None if none is."""
-        evaluation = results.experiment.evaluation
+        choices = results.experiment.evaluation.multiple_choice
+        generated = results.experiment.evaluation.generation.tasks.items()
         tasks, parts = {task for _, task in self.scores(results.experiment)}, []
-        limit = evaluation.multiple_choice.limit
-        if limit and tasks & set(evaluation.multiple_choice.tasks):
-            parts.append(f"first {limit} items of each multiple-choice task")
-        sizes = {
-            name: task.limit
-            for name, task in evaluation.generation.tasks.items()
-            if name in tasks and task.limit
-        }
-        if sizes:
-            low, high = min(sizes.values()), max(sizes.values())
-            amount = str(low) if low == high else f"{low} to {high}"
+        if choices.limit and tasks & choices.tasks.keys():
+            parts.append(f"first {choices.limit} items of each multiple-choice task")
+        if sizes := {name: task.limit for name, task in generated if name in tasks and task.limit}:
+            amount = " to ".join(map(str, sorted({min(sizes.values()), max(sizes.values())})))
             parts.append(f"{amount} queries of {', '.join(sizes)}")
         return "; ".join(parts) or None
 

@@ -110,7 +110,14 @@ class Gain(Measure):
             value = gain(lambda cell, seed=seed: cell.by_seed.get(seed, cell.value))  # type: ignore[misc]
             listed += [] if value is None else [show(value)]
         remark = f" (by seed: {', '.join(listed)})" if listed else ""
-        interval = least_interval(self.differences(sides, OURS))
+        # That all lie above the least's low end needs each interval by itself, that one lies below
+        # its high end all of them at once.
+        found = self.differences(sides, OURS)
+        alone, at_once = ([each.interval(n) for each in found] for n in (1, len(found)))
+        lows = [ends[0] for ends in alone if ends is not None]
+        highs = [ends[1] for ends in at_once if ends is not None]
+        known = found and len(lows) == len(highs) == len(found)
+        interval = (min(lows), min(highs)) if known else None
         return Measured(show, gain(PRINTED), gain(OURS), interval, remark)
 
     def differences(self, sides: list[Side], of: Value) -> list[Difference]:
@@ -134,17 +141,6 @@ class Gain(Measure):
 
 def is_lower(cells: Iterable[Cell]) -> bool:
     return any(cell.better == "lower" for cell in cells)
-
-
-def least_interval(found: list[Difference]) -> tuple[float, float] | None:
-    """Return the interval of the least difference: that all lie above its low end needs each
-    interval by itself, that one lies below its high end all of them at once.
-    """
-    alone, at_once = ([one.interval(number) for one in found] for number in (1, len(found)))
-    lows = [ends[0] for ends in alone if ends is not None]
-    highs = [ends[1] for ends in at_once if ends is not None]
-    known = found and len(lows) == len(highs) == len(found)
-    return (min(lows), min(highs)) if known else None
 
 
 class RunGain(Gain):

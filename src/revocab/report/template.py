@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 
 TEMPLATES = Path(__file__).parent / "templates"
 
-_LATEX = {
+_LATEX = str.maketrans({
     "†": r"\textdagger{}", "‡": r"\textdaggerdbl{}",
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "±": r"$\pm$", "×": r"$\times$", "–": "--", "<": r"\textless{}", ">": r"\textgreater{}",
     "\n": r" \newline ",
-}  # fmt: skip
-_MARKDOWN = {**{character: f"\\{character}" for character in "\\`*_|<>[]&~$"}, "\n": "<br>"}
+})  # fmt: skip
+_MARKDOWN = str.maketrans({**{mark: f"\\{mark}" for mark in "\\`*_|<>[]&~$"}, "\n": "<br>"})
 
 
 def latex_escape(content: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in content)
+    return content.translate(_LATEX)
 
 
 def markdown_escape(content: str) -> str:
-    return "".join(_MARKDOWN.get(character, character) for character in content)
+    return content.translate(_MARKDOWN)
 
 
 def readable(value: Any) -> str:

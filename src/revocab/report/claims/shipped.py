@@ -12,13 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from revocab.evaluation.over_seeds import (
-    FEWEST_SEEDS,
-    Difference,
-    all_of,
-    paired_difference,
-    tell,
-)
+from revocab.evaluation.over_seeds import FEWEST_SEEDS, Difference, all_of, paired_difference, tell
 from revocab.report.annotations import Experiment, Run
 from revocab.report.claims import Claim
 from revocab.report.results import Record, Results, number
@@ -59,10 +53,8 @@ def adapted_language(results: Results, group: str) -> str | None:
     """
     experiment = results.experiment
     for run in results.group(group, evaluated=False):
-        if not run.trains or run.recipe is None or run.mixture is None:
-            continue
-        recipe = experiment.recipes[run.recipe]
-        if recipe.loss == ANSWERS:
+        recipe = experiment.recipes.get(run.recipe or "")
+        if not run.trains or recipe is None or run.mixture is None or recipe.loss == ANSWERS:
             continue
         stages = [
             (run.stage_mixtures.get(stage.name, run.mixture), stage.steps)
@@ -152,10 +144,8 @@ def falls(results: Results) -> Iterator[Claim]:
         for corpus in results.experiment.fertility.corpora:
             rows = [measured.get((tokenizer, corpus), {}) for tokenizer in (source, target)]
             before, after = (number(row.get("fertility")) for row in rows)
-            language = rows[0].get("language")
-            if not before or after is None:
-                continue
-            if language in languages.get((source, target), everywhere):
+            language, spoken = rows[0].get("language"), languages.get((source, target), everywhere)
+            if before and after is not None and language in spoken:
                 fall, trained = 1 - after / before, corpus in results.trained_on(target)
                 about = {"source": source, "target": target, "corpus": corpus, "trained": trained}
                 about |= {"language": language, "before": before, "after": after, "fall": fall}
@@ -172,10 +162,9 @@ def beats_base(results: Results) -> Iterator[Claim]:
         level = average.cell(results, base)
         compared = comparisons(results, group, average_task(language))
         rows: list[dict[str, Any]] = []
-        for run in trained:
+        for run in (run for run in trained if run.evaluate):
             cell = average.cell(results, run)
-            found = difference(cell, level) if run.evaluate else None
-            if found is not None:
+            if found := difference(cell, level):
                 row = {"run": run, "cell": cell, "found": found}
                 rows.append({**row, "compared": compared.get((run.id, base.id))})
         verdicts = [is_above(row["found"], len(rows), row["compared"]) for row in rows]

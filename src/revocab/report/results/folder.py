@@ -169,11 +169,10 @@ class Results(RunIndex):
 
     @cached_property
     def similarities(self) -> list[Record]:
-        files = sorted(self.root.glob("similarity/**/similarity.csv"))
         return [
             {**row, "similarity": number(row["similarity"]), "step": int(row["step"]),
              "provenance": str(path.relative_to(self.root))}
-            for path in files
+            for path in sorted(self.root.glob("similarity/**/similarity.csv"))
             for row in read_csv(path)
         ]  # fmt: skip
 

@@ -14,6 +14,7 @@ from revocab.evaluation.over_seeds import (
     FEWEST_SEEDS,
     Curve,
     Sample,
+    SeedInterval,
     at_place,
     mean_interval,
     paired_difference,
@@ -84,12 +85,17 @@ class RankingTable(TableOptions):
         ranked = rank_cells(samples[self.rank_by][1:])
         rows: list[Row] = []
         for place, (run, rank) in enumerate(zip(runs, [text(MISSING), *ranked], strict=True)):
-            where = results.heldout(run)[1]
-            cells = [mean_cell(samples[point][place], where) for point in self.points]
+            where, cells = results.heldout(run)[1], [text(method_label(run)), rank]
+            for point in self.points:
+                losses = [*samples[point][place].values()]
+                mean = fmean(losses) if losses else None
+                cells.append(interval_cell(mean, mean_interval(losses), where))
             for point in self.differences:
                 pair = samples[point][place], samples[point][0]
-                cells.append(difference_cell(*pair, len(ranked), where) if place else text(MISSING))
-            rows.append(Row([text(method_label(run)), rank, *cells]))
+                found = paired_difference(*pair, comparisons=len(ranked))
+                cell = interval_cell(*found, where, marked=True)
+                cells.append(cell if place else text(MISSING))
+            rows.append(Row(cells))
         for column in range(2, 2 + len(self.points)):
             mark_cells([row.cells[column] for row in rows[1:]], "lower")
         best_first = sorted(range(len(ranked)), key=lambda n: ranked[n].value or len(runs))
@@ -159,14 +165,16 @@ def rank_cells(samples: Sequence[Sample]) -> list[Cell]:
     return cells
 
 
-def difference_cell(sample: Sample, reference: Sample, comparisons: int, provenance: str) -> Cell:
-    value, interval = paired_difference(sample, reference, comparisons=comparisons)
+def interval_cell(
+    value: float | None, interval: SeedInterval | None, where: str, *, marked: bool = False
+) -> Cell:
+    """Return a value with its interval over seeds; ``marked``: where that tells it from 0."""
     if value is None:
         return Cell()
-    cell = Cell(value, digits=3, provenance=provenance)
+    cell = Cell(value, digits=3, provenance=where)
     if interval is not None:
         real = interval.seeds >= FEWEST_SEEDS and tell(interval.low, interval.high) is not None
-        cell.mark = "best" if real else None
+        cell.mark = "best" if real and marked else None
         cell.seed_interval, cell.seeds = (interval.low, interval.high), interval.seeds
     return cell
 
@@ -175,16 +183,6 @@ def point_label(point: Step) -> str:
     if point in EQUAL:
         return EQUAL[point][1]
     return f"{point} steps" if isinstance(point, int) else f"{point} checkpoint"
-
-
-def mean_cell(sample: Sample, provenance: str) -> Cell:
-    """Return a mean with its interval over seeds."""
-    if not sample:
-        return Cell()
-    cell = Cell(fmean(sample.values()), digits=3, provenance=provenance)
-    if interval := mean_interval([*sample.values()]):
-        cell.seed_interval, cell.seeds = (interval.low, interval.high), interval.seeds
-    return cell
 
 
 TABLE = RankingTable

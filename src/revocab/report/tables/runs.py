@@ -8,15 +8,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from revocab.closed import (
-    Closed,
-    GroupId,
-    HeldoutLanguage,
-    Id,
-    OneLine,
-    ShownRunId,
-    Step,
-)
+from revocab.closed import Closed, GroupId, HeldoutLanguage, Id, OneLine, ShownRunId, Step
 from revocab.languages import language_label
 from revocab.report.annotations import Experiment, Run
 from revocab.report.kind import Place
