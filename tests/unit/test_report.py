@@ -60,29 +60,23 @@ def test_finished_results_pass(folder):
         assert checks[kind] == len(list((folder / kind).glob(files)))
 
 
-def test_missing_scores_are_named(broken):
+def test_missing_scores_and_values_out_of_range_are_named(broken):
     run, lost = broken / "runs/llama-sava", ("50", "piqa_en")
     edit(
         run / "multiple_choice.csv",
         lambda rows: [row for row in rows if (row["step"], row["task"]) != lost],
     )
     edit(run / "heldout.csv", lambda rows: [row for row in rows if row["step"] != "75"])
+    edit(
+        broken / "runs/mistral-fvt/multiple_choice.csv",
+        lambda rows: [{**rows[0], "value": "1.7"}, {**rows[1], "value": ""}, *rows[2:]],
+    )
     collect_scores(broken, broken / "scores.parquet")
     found = problems_of(broken)
+    assert any("1.7 is not in 0 to 1" in problem for problem in found)
+    assert any("no value" in problem for problem in found)
     assert "scores.parquet: llama-sava has no score of piqa_en at step 50; score it" in found
     assert any("llama-sava/heldout.csv: no held-out loss at steps [75]" in one for one in found)
-
-
-def test_values_out_of_range_are_named(broken):
-    def change(rows):
-        rows[0]["value"], rows[1]["value"] = "1.7", ""
-        return rows
-
-    edit(broken / "runs/mistral-fvt/multiple_choice.csv", change)
-    collect_scores(broken, broken / "scores.parquet")
-    found = problems_of(broken)
-    assert any("1.7 is not in 0 to 1" in one for one in found)
-    assert any("no value" in one for one in found)
 
 
 @pytest.mark.parametrize(
