@@ -49,9 +49,6 @@ def noted(repository) -> dict[tuple[str, str, str, str], str]:
     return {(one.table, *one.place): one.note for table in tables for one in paper.cells(table)}
 
 
-# Runs ---------------------------------------------------------------------------------------------
-
-
 def test_the_sweep_holds_the_arabic_tokens(layout):
     """Steps are ceil(14 B / share / (960 · 4096)), and three packings serve nine runs."""
     steps = {"one-nine": 3956, "one-three": 4748, "even": 7121}
@@ -86,9 +83,6 @@ def test_tokens_and_stages_are_the_papers(layout):
         assert tokens[f"blocks-mixes-{mix}"] == pytest.approx(67 / share, abs=0.004)
         stages = options.run_training(layout.experiment, f"blocks-mixes-{mix}").stages
         assert [one.train for one in stages] == [["added_blocks"]]
-
-
-# Published values ---------------------------------------------------------------------------------
 
 
 def test_every_printed_cell_is_there(printed):

@@ -115,9 +115,6 @@ def shown(root: Path, name: str, **options: object) -> dict[str, list[str]]:
     }
 
 
-# Runs ---------------------------------------------------------------------------------------------
-
-
 def test_chosen_numbers_of_runs(finished, root):
     found = table(root, "runs")
     assert found.header == [
@@ -161,9 +158,6 @@ def test_a_count_of_a_part_of_the_rows_is_not_known(root):
     assert table(root, "runs").rows[1].cells[2].text is None  # so that checks name it
 
 
-# Categories ------------------------------------------------------------------------
-
-
 def test_categories_over_groups_by_hand(root):
     rows = shown(root, "categories")
     error = math.sqrt(3**2 + 4**2) / 2
@@ -172,9 +166,6 @@ def test_categories_over_groups_by_hand(root):
     assert rows["FVT"][2] == f"70.00±{math.sqrt(3**2 + 4**2 + 5**2) / 3:.2f}"
     sections = [row.section for row in table(root, "categories").rows if row.section]
     assert sections == ["Mistral stand-in", "Llama stand-in"]
-
-
-# What the file of an experiment says --------------------------------------------------------------
 
 
 def test_files_are_made_first(demo):

@@ -79,9 +79,6 @@ def results(root) -> Results:
     return Results(root)
 
 
-# Scores -------------------------------------------------------------------------------------------
-
-
 def test_a_group_shows_replicates_as_one(results):
     names = [run.name for run in results.group("mistral")]
     assert names == ["base", "random", "fvt", "clp", "sava", "sava-lstsq", "lapt"]
@@ -143,9 +140,6 @@ def test_training_losses_are_means(results):
     assert curve[10] == pytest.approx((fmean(each), stdev(each))) and len(curve) == 100
 
 
-# Comparisons --------------------------------------------------------------------------------------
-
-
 def comparison(root, run: str, other: str) -> dict[str, str]:
     rows = read_csv(root / "significance/mistral/significance.csv")
     return next(
@@ -197,9 +191,6 @@ def test_only_what_holds_over_items_and_seeds_is_bold(results):
     assert real.p_value > 0 and marks["CLP − SAVA"].p_value is None
 
 
-# Tables, figures, checks --------------------------------------------------------------------------
-
-
 def test_cells_of_seeds_by_hand(results):
     run = results.run("mistral-fvt")
 
@@ -235,9 +226,6 @@ def test_similarities_are_means_over_replicates(results):
     assert cell.value == pytest.approx(fmean(values)) and len(values) == 3
 
 
-# Names in an experiment file ----------------------------------------------------------------------
-
-
 def test_a_run_that_there_is_not_is_one_clear_line():
     values = demo()
     values["tables"] = {"table12": {**DIFFERENCES, "against": "sav"}}
@@ -248,7 +236,6 @@ def test_a_run_that_there_is_not_is_one_clear_line():
     assert "did you mean 'sava'?" in line and "sava-seed1" not in line
 
 
-SWEPT = (1, 2, 3)
 SHOWN = {
     **TABLES,
     "heldout": {
@@ -265,26 +252,21 @@ SHOWN = {
         "columns": {"SAVA": {"it": "mistral-sava"}},
     },
 }  # fmt: skip
-SWEPT_FIGURES = {
-    "f": {
-        "kind": "loss", "title": "Loss", "runs": ["mistral-fvt", "mistral-sava"], "training": False,
-    },
-}  # fmt: skip
 
 
 def swept() -> dict:
-    """Return the swept with seeds of one run, which stands in a sweep."""
+    """Return the demo with seeds of one run, which stands in a sweep."""
     values = yaml.safe_load((REPOSITORY / "config/demos/demo.yaml").read_text(encoding="utf-8"))
-    sava = {"for": {"seed": [*SWEPT]}, "axes": {"rate": "low", "mix": "plain"}}
+    sava = {"for": {"seed": [1, 2, 3]}, "axes": {"rate": "low", "mix": "plain"}}
     values["runs"]["mistral"]["methods"]["sava"] = sava
-    return {**values, "tables": SHOWN, "figures": SWEPT_FIGURES}
+    return {**values, "tables": SHOWN, "figures": {}}
 
 
 @pytest.fixture(scope="module")
 def swept_results(tmp_path_factory) -> Results:
-    root = tmp_path_factory.mktemp("seeds") / "swept_results" / "swept"
+    root = tmp_path_factory.mktemp("seeds") / "results" / "demo"
     values = written_out(swept())
-    fake_results(root, runs=values["runs"], tables=SHOWN, figures=SWEPT_FIGURES)
+    fake_results(root, runs=values["runs"], tables=SHOWN, figures={})
     collect_scores(root, root / "scores.parquet")
     return Results(root)
 
