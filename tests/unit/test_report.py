@@ -13,13 +13,12 @@ from fake_results import copy_of_demo, fake_results, write_csv
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
 from revocab.report import page as html
-from revocab.report.checks import check_artefacts, check_results
 from revocab.report.claims import all_claims, shipped
 from revocab.report.page import build_report
 from revocab.report.results import Results
 from revocab.report.results.folder import read_csv
 from revocab.report.results.heldout_losses import heldout_curve
-from revocab.report.results.scores import collect_scores
+from revocab.report.results.scores import check_artefacts, check_results, collect_scores
 
 
 def fake_figures(root):

@@ -77,7 +77,7 @@ def build_report(*, inputs: ResultsFolder, options: Job, out: Path) -> None:
 @verb(out="checks.json to write", writes="file", finds=(TABLES, KINDS))
 def check_artefacts(*, inputs: ResultsFolder, options: Job, out: Path) -> None:
     """Check every table, figure and score of an experiment; list all problems."""
-    from revocab.report.checks import check_artefacts
+    from revocab.report.results.scores import check_artefacts
 
     check_artefacts(inputs.results, out, inputs.experiment, changed_files)
 

@@ -72,16 +72,13 @@ class GenerationTable(GroupTable):
 
     def columns_of(self, index: RunIndex) -> list[Column]:
         """Return every generation task's metrics; COMET's has a column if empty, too."""
-        return [
-            Column(
-                metric_label(metric),
-                TaskScore(task=task, metric=metric),
-                label,
-                f"metrics.{task}" if task in self.metrics else "",
-            )
-            for task, label, metrics in task_metrics(index, self.group, [COMET])
-            for metric in self.metrics.get(task) or metrics
-        ]
+        columns = []
+        for task, label, metrics in task_metrics(index, self.group, [COMET]):
+            key = f"metrics.{task}" if task in self.metrics else ""
+            for metric in self.metrics.get(task) or metrics:
+                score = TaskScore(task=task, metric=metric)
+                columns.append(Column(metric_label(metric), score, label, key))
+        return columns
 
 
 def task_metrics(
@@ -120,13 +117,11 @@ class SimilarityTable(PivotTable):
             over += [groups[group].label] * 2
         rows = []
         for named in by_name.values():
-            places = [
-                Place(HelperSimilarity(step=step), named[group], (group, step))
-                if group in named
-                else None
-                for group in self.groups
-                for step in (0, "last")
-            ]
+            places: list[Place | None] = []
+            for group in self.groups:
+                for step in (0, "last"):
+                    value, has = HelperSimilarity(step=step), group in named
+                    places.append(Place(value, named[group], (group, step)) if has else None)
             rows.append(PivotRow(method_label(next(iter(named.values()))), places))
         return Pivot(header, rows, over)
 
@@ -152,19 +147,15 @@ class AdoptionTable(TableOptions):
             steps = (results.json(where) or {}).get("steps", {})
             for step in run.select(UNTRAINED_AND_TRAINED):
                 measured = steps.get(str(step), {})
-                shares = [
-                    measured.get(side, {}).get(share) or {}
-                    for share, (_, sides) in SHARES.items()
-                    for side in sides
-                ]
+                pairs = [(share, side) for share, (_, sides) in SHARES.items() for side in sides]
+                shares = [measured.get(side, {}).get(share) or {} for share, side in pairs]
                 shares.append({"share": measured.get("empty_rows", {}).get("largest")})
-                cells = [
-                    Cell(share.get("share"), share.get("stderr"), scale=100, digits=1,
-                         provenance=where,
-                         interval=(share["low"], share["high"]) if "low" in share else None)
-                    for share in shares
-                ]  # fmt: skip
-                rows.append(Row([text(method_label(run)), text(str(step)), *cells]))
+                cells = [text(method_label(run)), text(str(step))]
+                for share in shares:
+                    ends = (share["low"], share["high"]) if "low" in share else None
+                    cell = Cell(share.get("share"), share.get("stderr"), interval=ends)
+                    cells.append(replace(cell, scale=100, digits=1, provenance=where))
+                rows.append(Row(cells))
         header, over = ["Model", "Step"], ["", ""]
         for label, sides in SHARES.values():
             header += sides.values()

@@ -68,17 +68,13 @@ class ModelsByLanguageTable(PivotTable):
     )
 
     @model_validator(mode="after")
-    def _one_score(self) -> ModelsByLanguageTable:
+    def _options_fit(self) -> ModelsByLanguageTable:
         names = ("family", "into", "out_of", "heldout")
         chosen = [name for name in names if getattr(self, name) is not None]
         if len(chosen) > 1:
             raise ValueError(f"{' and '.join(chosen)} are given; give one of {', '.join(names)}")
         if self.metric is not None and not (self.into or self.out_of):
             raise ValueError("metric is that of translations; give into or out_of, or leave it out")
-        return self
-
-    @model_validator(mode="after")
-    def _names_fit(self) -> ModelsByLanguageTable:
         if self.base is not None and self.base not in self.columns:
             raise ValueError(unknown("base", self.base, self.columns, "column"))
         if self.change is not None and self.base is None:
@@ -135,12 +131,12 @@ class ModelsByLanguageTable(PivotTable):
         for block in self.blocks:
             for language in block.languages:
                 value = self.value(index.experiment, language)
-                places = [
-                    Place(value, index.run(runs[language]), None if name == self.base else language)
-                    if value is not None and language in runs
-                    else None
-                    for name, runs in self.columns.items()
-                ]
+                places: list[Place | None] = []
+                for name, runs in self.columns.items():
+                    places.append(None)
+                    if value is not None and language in runs:
+                        contest = None if name == self.base else language
+                        places[-1] = Place(value, index.run(runs[language]), contest)
                 rows.append(PivotRow(language_label(language), places, block.label))
         return Pivot(["Language", *self.columns], rows)
 
