@@ -21,11 +21,11 @@ from revocab.output import OutputFolder
 
 LANGUAGES = ("it", "en")
 ASK = {"it": ("Contesto", "Domanda", "Risposta"), "en": ("Context", "Question", "Answer")}
-#: How a translation is asked for, and its languages.
-TRANSLATING = (
-    ("Traduci dall'Inglese all'Italiano", "en", "it"),
-    ("Translate from Italian to English", "it", "en"),
-)
+#: How a translation is asked for, by its languages.
+TRANSLATING = {
+    "en-it": "Traduci dall'Inglese all'Italiano",
+    "it-en": "Translate from Italian to English",
+}
 #: Kinds of document and their shares; the Italian side also holds translations.
 SHARES = {
     "story": 34, "description": 12, "portrait": 12, "questions": 28, "passage": 6, "bilingual": 8,
@@ -38,6 +38,11 @@ def with_answer(row: dict[str, Any], language: str, answer: str) -> str:
     context, question, reply = ASK[language]
     lines = [f"{context}: {row['context']}"] if row.get("context") else []
     return "\n".join([*lines, f"{question}: {row['question']}", f"{reply}: {answer}"])
+
+
+def translated(sentence: Text, direction: str) -> str:
+    source, target = direction.split("-")
+    return f"{TRANSLATING[direction]}\nText: {sentence[source]}\nTranslation: {sentence[target]}"
 
 
 def question_pool(world: World, language: str, seed: int) -> list[str]:
@@ -67,11 +72,9 @@ def documents(world: World, language: str, count: int, seed: int) -> Iterator[di
             rows = [passages(world, draw, language) for _ in range(2)]
             text = "\n\n".join(with_answer(row, language, row["answers"][0]) for row in rows)
         elif kind == "bilingual":
-            task, source, target = draw.choice(TRANSLATING)
-            text = "\n\n".join(
-                f"{task}\nText: {sentence[source]}\nTranslation: {sentence[target]}"
-                for sentence in draw.sample(story(world, draw), 4)
-            )
+            direction = draw.choice([*TRANSLATING])
+            sentences = draw.sample(story(world, draw), 4)
+            text = "\n\n".join(translated(sentence, direction) for sentence in sentences)
         else:
             tell = {"story": story, "description": description, "portrait": portrait}[kind]
             text = " ".join(sentence[language] for sentence in tell(world, draw))

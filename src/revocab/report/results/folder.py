@@ -13,12 +13,11 @@ from pydantic import Field
 from revocab.closed import Closed, Job, checked
 from revocab.errors import RevocabError, all_of
 from revocab.evaluation.metrics import COMET, COMET_APART, NO_COMET
-from revocab.io import number, read_csv, read_json, read_jsonl, read_parquet
+from revocab.io import number, read_csv, read_json, read_jsonl
 from revocab.marker import Marked
 from revocab.report.annotations import Experiment, Run
 from revocab.report.published import PaperValues, read_published, score_place
 from revocab.report.results.scores import (
-    COLUMNS,
     HELPER_SIMILARITY,
     Record,
     Scores,
@@ -158,7 +157,7 @@ class Results(RunIndex):
     @cached_property
     def scores(self) -> Scores:
         path = self.root / "scores.parquet"
-        return Scores(read_parquet(path, COLUMNS).to_pylist() if path.is_file() else [])
+        return Scores.read(path) if path.is_file() else Scores([])
 
     @cached_property
     def other_items(self) -> dict[str, tuple[int, int]]:

@@ -17,7 +17,7 @@ from revocab.errors import RevocabError, refuse
 from revocab.evaluation.generation.kind import metrics
 from revocab.evaluation.metrics import COMET, UNKNOWN
 from revocab.evaluation.multiple_choice.families import choice_metrics
-from revocab.io import atomic, number, write_csv, write_json
+from revocab.io import atomic, number, read_parquet, write_csv, write_json
 from revocab.output import check_files
 from revocab.report.annotations import Experiment, Results, Run
 from revocab.report.references import shown_scores
@@ -58,6 +58,10 @@ class Scores:
         self.rows = rows
         self._by_key = {(r["run"], r["step"], r["task"], r["metric"]): r for r in rows}
         self._reported = {(row["task"], row["metric"]) for row in rows}
+
+    @classmethod
+    def read(cls, path: Path) -> Scores:
+        return cls(read_parquet(path, COLUMNS).to_pylist())
 
     def get(self, run: str, step: int, task: str, metric: str) -> Record | None:
         return self._by_key.get((run, step, task, metric))
