@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
-from revocab.report.names import anchor
+from revocab.report.runs import anchor
 
 #: Folders of a checkout that rules write.
 WRITTEN = ("results", "resources")

@@ -119,7 +119,7 @@ def drawings(folder: Path) -> Iterator[tuple[str, list[Any]]]:
 
     from matplotlib.figure import Figure
 
-    from revocab.report.make_figures import make_figures
+    from revocab.report.make_tables import make_figures
 
     drawn: dict[str, list[Any]] = {}
 

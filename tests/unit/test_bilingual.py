@@ -10,8 +10,8 @@ import pytest
 
 from revocab.experiment import options, read
 from revocab.experiment.layout import Layout
-from revocab.report.names import method_label
 from revocab.report.published import PaperValues
+from revocab.report.runs import method_label
 from revocab.report.table import RECOMPUTED
 
 #: A mean of values that are rounded to a tenth, rounded itself, is this near to the printed one.
@@ -49,9 +49,6 @@ def noted(repository) -> dict[tuple[str, str, str, str], str]:
     return {(one.table, *one.place): one.note for table in tables for one in paper.cells(table)}
 
 
-# Runs ---------------------------------------------------------------------------------------------
-
-
 def test_the_sweep_holds_the_arabic_tokens(layout):
     """Steps are ceil(14 B / share / (960 · 4096)), and three packings serve nine runs."""
     steps = {"one-nine": 3956, "one-three": 4748, "even": 7121}
@@ -86,15 +83,6 @@ def test_tokens_and_stages_are_the_papers(layout):
         assert tokens[f"blocks-mixes-{mix}"] == pytest.approx(67 / share, abs=0.004)
         stages = options.run_training(layout.experiment, f"blocks-mixes-{mix}").stages
         assert [one.train for one in stages] == [["added_blocks"]]
-
-
-def test_the_jobs_are_planned(layout):
-    assert len(layout.trained) == 36 and len(layout.changed) == 3
-    for kind in ("generation/", "similarity/"):
-        assert not any(kind in file for file in layout.scored)
-
-
-# Published values ---------------------------------------------------------------------------------
 
 
 def test_every_printed_cell_is_there(printed):
@@ -146,15 +134,6 @@ def test_averages_are_means_of_the_cells_but_for_one(printed, noted, cells, aver
             found = [value for one, value in tasks.items() if one in members]
             mean = sum(found) / len(found)
             assert abs(mean - printed[averages][place][category]) <= ROUNDING, (place, category)
-
-
-def test_notes_say_what_the_cells_average(printed, noted):
-    row = printed["table09"][ADAPTED]
-    mean = sum(value for column, value in row.items() if column != AVERAGE) / 10
-    assert f"{mean:.2f}" in noted["table09", *ADAPTED, AVERAGE]
-    base = printed["table10"]["Llama-2-7B", "Llama-2-7B"]
-    same = [value for column, value in base.items() if column not in (AVERAGE, "BoolQ")]
-    assert f"{sum(same) / 10:.1f} on the same ten" in noted["table10", *ADAPTED, AVERAGE]
 
 
 def test_truthfulness_falls_in_arabic_at_every_size(printed):

@@ -1,4 +1,4 @@
-"""Every kind of table and figure, with results and without: one table for all."""
+"""Every kind of table and figure, with results and without; labels and notes of kinds."""
 
 from __future__ import annotations
 
@@ -7,19 +7,27 @@ from pathlib import Path
 
 import pytest
 import yaml
-from fake_results import REPOSITORY, experiment_alone, fake_results
+from fake_results import REPOSITORY, change_experiment, experiment_alone, fake_results
 from test_heldout_kinds import FIGURE, TABLE
 from test_models_by_language import TABLE as MODELS
 from test_ranking_tables import RANKING
 from test_run_kinds import TABLES
 from test_sweep_kinds import EXAMPLES, SWEEP, with_runs
 
+from revocab.errors import RevocabError
+from revocab.evaluation.metrics import (
+    choice_metrics,
+    families,
+    family_chance,
+    family_label,
+)
+from revocab.languages import language_label, languages
 from revocab.report.kind import FIGURE_ENDINGS, TABLE_ENDINGS, figure_kinds, table_kinds
-from revocab.report.make_figures import make_figures
-from revocab.report.make_tables import build_table, make_tables
+from revocab.report.make_tables import build_table, make_figures, make_tables
 from revocab.report.page import build_report
 from revocab.report.results import Results
 from revocab.report.results.scores import collect_scores
+from revocab.report.template import environment
 
 CLAIM = {"says": "so", "place": "1", "at_least": 1.0, "product": {"factors": [1.0, 2.0]}}
 TOKENIZERS = {"tokenizers": ["source"], "corpora": ["world-it"]}
@@ -119,3 +127,41 @@ def test_the_page_shows_all(folder):
     experiment = Results(folder).experiment
     assert all(f'id="table-{name}"' in page for name in MORE)
     assert page.count("data:image/svg+xml;base64,") == len(experiment.figures) + 1
+
+
+@pytest.fixture(scope="module")
+def shipped(repository) -> dict:
+    return yaml.safe_load((repository / "config/demos/demo.yaml").read_text(encoding="utf-8"))
+
+
+def test_every_kind_has_its_note_and_every_note_its_kind():
+    written = vars(environment().get_template("notes.j2").module)
+    for what, kinds in (("table", table_kinds()), ("figure", figure_kinds())):
+        assert {name for name in written if name.startswith(f"{what}_")} == {
+            f"{what}_{name}" for name in kinds
+        }
+
+
+def test_families_and_languages_are_data(shipped):
+    assert list(families())[:3] == ["hellaswag", "mmlu", "arc_easy"]
+    assert (family_label("siqa"), family_label("social_iqa")) == ("siqa", "SIQA")
+    assert family_chance("xnli") == 1 / 3
+    assert family_chance("invalsi") is None and family_chance("unheard-of") is None
+    assert [choice_metrics(name)[0] for name in ("piqa", "xcopa")] == ["acc_norm", "acc"]
+    assert choice_metrics("crows_pairs") == ("pct_stereotype", "acc", "acc_norm")
+    assert (language_label("ht"), language_label("xx")) == ("Haitian Creole", "xx")
+    assert languages()["it"].colours[0] == "#0072B2"
+
+
+def test_results_name_the_file_and_every_key_that_is_wrong(tmp_path):
+    root = fake_results(tmp_path / "shipped")
+    change_experiment(root, "seed", value="many")
+    change_experiment(root, "colour", value="red")
+    with pytest.raises(RevocabError) as caught:
+        Results(root)
+    for start in ("experiment.seed: ", "experiment.colour: unknown"):
+        assert any(
+            problem.startswith(f"{root / 'experiment.json'}: {start}")
+            and problem.endswith("rebuild it with revocab write_experiment")
+            for problem in caught.value.problems
+        ), caught.value.problems

@@ -14,7 +14,7 @@ from test_prompts import prompts_of
 
 from revocab import languages as language_data
 from revocab.corpora.copies import copying_task
-from revocab.demoworld.build import asked, translated
+from revocab.demoworld.build import translated, with_answer
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.generate import task_scores
 from revocab.evaluation.generation.kind import find_kind, generation_kinds
@@ -400,7 +400,7 @@ def test_the_demo_world_writes_as_prompts_read():
     passage = {"id": "0", "context": "Piove.", "question": "Piove?", "answers": ["sì"]}
     for language in ("it", "en"):
         prompt = prompt_row("question_answering", [language], passage, [])["prompt"]
-        assert asked(passage, language, "sì") == f"{prompt} sì"
+        assert with_answer(passage, language, "sì") == f"{prompt} sì"
 
 
 ONE_LINE = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=9)

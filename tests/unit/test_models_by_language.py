@@ -1,4 +1,4 @@
-"""Tables by language whose columns name a run for each, and claims on their cells."""
+"""Tables by language whose columns name a run for each, claims on their cells, bars."""
 
 from __future__ import annotations
 
@@ -189,15 +189,46 @@ def test_a_claim_is_on_the_least_gain(root, changes, gain):
     assert found.show(10) == "+10.00"
 
 
+LOSS = {"heldout": {"language": "it"}, "label": "Loss"}
+BAR_RUNS = {"first": ["mistral-base", "llama-sava"], "second": ["mistral-base", "mistral-sava"]}
+BAR_TABLES = {
+    name: {"kind": "runs", "title": name, "columns": [LOSS], "runs": runs}
+    for name, runs in BAR_RUNS.items()
+}
+BARS = {"kind": "bars", "title": "Bars", "tables": ["first", "second"], "column": "Loss"}
+
+
+@pytest.fixture
+def bar_results(tmp_path) -> Results:
+    root = fake_results(tmp_path)
+    for name, table in BAR_TABLES.items():
+        change_experiment(root, "tables", name, value=table)
+    change_experiment(root, "figures", "bars", value=BARS)
+    return Results(root)
+
+
+def test_every_model_has_one_bar_with_the_tables_value(bar_results):
+    figure = bar_results.experiment.figures["bars"]
+    axes = figure.draw(bar_results, Palette([])).axes[0]
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names == ["Mistral stand-in", "Llama stand-in: SAVA", "Mistral stand-in: SAVA"]
+    values = [
+        build_table(bar_results, table).rows[row].cells[1].value
+        for table, row in (("first", 1), ("first", 3), ("second", 1))
+    ]
+    assert [bar.get_width() for bar in axes.patches] == values
+
+
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("options", "words"),
     [
-        ({"table": "u"}, "cell_gain.table: no table of runs, languages or fertility 'u'"),
-        ({"rows": ["French"]}, "rows: no row of 't' 'French'"),
-        ({"over_columns": ["Bases"]}, "no column of 't', also printed, 'Bases'"),
+        ({"tables": ["third"]}, ("figures.bars.tables", "'third'", "first")),
+        ({"column": "Lost"}, ("figures.bars.column", "'Lost'", "'Loss'")),
     ],
 )
-def test_a_claim_on_cells_that_are_not_there(demo, changes, said):
-    claims = {"kind": "claims", "title": "C", "claims": [claim(**changes).model_dump()]}
-    with pytest.raises(RevocabError, match=said):
-        validate({**demo, "tables": {"t": TABLE, "c": claims}})
+def test_what_it_shows_must_be_there(demo, options, words):
+    demo["tables"] |= BAR_TABLES
+    demo["figures"]["bars"] = BARS | options
+    with pytest.raises(RevocabError) as error:
+        validate(demo)
+    assert all(word in str(error.value) for word in words)

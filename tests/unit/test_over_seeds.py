@@ -141,9 +141,6 @@ def test_a_large_difference_is_marked_among_equal_methods():
     assert {pair for pair in pairs if marks[pair]} == {pair for pair in pairs if 2 in pair}
 
 
-# Orders of methods --------------------------------------------------------------------------------
-
-
 def sample(*losses: float) -> dict[int, float]:
     return dict(enumerate(losses, 1))
 
@@ -172,8 +169,6 @@ def test_the_lowest_mean_may_always_be_the_best(losses):
     assert marked[min(range(len(losses)), key=lambda n: fmean(losses[n]))]
     assert possible_best(samples[::-1]) == marked[::-1]
 
-
-# Curves -------------------------------------------------------------------------------------------
 
 CURVE = [(0.0, 4.0), (2.0, 3.0), (4.0, 1.0)]
 #: Losses by place, some a little beyond the curve's ends.

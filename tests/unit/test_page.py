@@ -1,4 +1,4 @@
-"""The page as it opens, and where its numbers come from."""
+"""The page as it opens, where its numbers come from, and its export in Markdown."""
 
 from __future__ import annotations
 
@@ -8,17 +8,21 @@ from itertools import pairwise
 from statistics import fmean
 
 import pytest
+from export_results import export_results
 from fake_results import copy_of_demo, write_csv
 
 from revocab.closed import Job
+from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
 from revocab.marker import made_by, mark_file
 from revocab.report import page as html
 from revocab.report.claims.shipped import winners
 from revocab.report.drawing import spread
+from revocab.report.make_tables import build_table
 from revocab.report.results import Results
 from revocab.report.results.folder import read_csv
 from revocab.report.table import Cell
+from revocab.report.template import rendered
 from revocab.report.values import HeldoutLoss
 from revocab.workflow.run import record_machine
 
@@ -134,3 +138,47 @@ def test_the_machine_is_shown_but_in_no_line_that_is_compared(root):
     measured = "".join(re.findall(r"<dd data-measured>.*?</dd>", page, flags=re.DOTALL))
     assert "command a command" in measured
     assert page.count("a machine") == measured.count("a machine") == 1
+
+
+@pytest.fixture
+def drawn(tmp_path):
+    root = copy_of_demo(tmp_path)
+    (root / "figures").mkdir()
+    for identifier in Results(root).experiment.figures:
+        (root / "figures" / f"{identifier}.svg").write_text("<svg/>")
+    return root
+
+
+def test_export(drawn, tmp_path):
+    out = tmp_path / "docs" / "results-demo.md"
+    figures = tmp_path / "docs" / "figures" / "demo"
+    export_results(drawn, out, figures, date="2000-01-01", command="make demo")
+    page = out.read_text(encoding="utf-8")
+    assert "Date: 2000-01-01." in page
+    assert "<summary>Table 11:" in page and page.count("<details>") == page.count("</details>") > 20
+    assert page.count("Synthetic data") == 1 and "> Synthetic data" in page
+    assert page.index("| Claim | Numbers | |") < page.index("<details>")
+    for link in re.findall(r"!\[[^]]*\]\(([^)]*)\)", page):
+        assert (out.parent / link).is_file() and (out.parent / link).parent == figures
+    assert len(list(figures.glob("*.svg"))) == 12
+
+
+def test_exported_tables_are_those_of_the_results(drawn, tmp_path):
+    results, out = Results(drawn), tmp_path / "page.md"
+    export_results(drawn, out, tmp_path / "figures", date="2000-01-01", command="make demo")
+    page = out.read_text(encoding="utf-8")
+    for name in results.experiment.tables:
+        assert rendered(build_table(results, name), "md").split("\n\n")[1] in page
+
+
+def test_export_leaves_out_tables_that_quote_data(drawn, tmp_path):
+    page = tmp_path / "page.md"
+    options = {"date": "2026-01-01", "command": "x"}
+    export_results(drawn, page, tmp_path / "figures", **options, without=["table08"])
+    assert "is left out: it quotes the data" in page.read_text()
+
+
+def test_export_names_missing_figures(drawn, tmp_path):
+    (drawn / "figures/figure01.svg").unlink()
+    with pytest.raises(RevocabError, match=r"figure01\.svg: missing"):
+        export_results(drawn, tmp_path / "a.md", tmp_path / "f", date="x", command="y")

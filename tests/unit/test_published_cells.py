@@ -113,8 +113,7 @@ def test_values_of_other_items_have_a_mark_and_are_compared_with_nothing(tmp_pat
     """So do means over the task, and a strict number of items stops."""
     step = "25 training steps"
     found = results(
-        tmp_path,
-        *(f"choices,{step},SAVA,{column},47.5,," for column in ("MMLU", "BoolQ", "AVG")),
+        tmp_path, *(f"choices,{step},SAVA,{column},47.5,," for column in ("MMLU", "BoolQ", "AVG"))
     )
     scored = found.csv("runs", "mistral-sava", "multiple_choice.csv")
     (items,) = {int(row["items"]) for row in scored if row["task"] == "mmlu_it"}
@@ -142,11 +141,7 @@ def test_values_of_other_items_have_a_mark_and_are_compared_with_nothing(tmp_pat
 
 
 def test_published_means_are_computed_anew_over_the_tasks_that_are_scored(tmp_path):
-    tasks = {
-        "Knowledge": ["mmlu_it"],
-        "Reading": ["boolq_it"],
-        "Both": ["mmlu_it", "boolq_it"],
-    }
+    tasks = {"Knowledge": ["mmlu_it"], "Reading": ["boolq_it"], "Both": ["mmlu_it", "boolq_it"]}
     columns = {name: {"label": name, "average": {"named": named}} for name, named in tasks.items()}
     shared = {"kind": "runs", "title": "T", "runs": ["mistral-base", "mistral-sava"]}
     single = {**shared, "columns": [columns["Knowledge"], columns["Reading"]]}

@@ -15,8 +15,7 @@ from revocab.evaluation.over_seeds import t_quantile
 from revocab.experiment import validate
 from revocab.io import write_json
 from revocab.report.figures.curves import STANDING_OUT
-from revocab.report.make_figures import make_figures
-from revocab.report.make_tables import build_table, make_tables
+from revocab.report.make_tables import build_table, make_figures, make_tables
 from revocab.report.results import Results
 from revocab.report.table import Table
 

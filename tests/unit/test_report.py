@@ -13,13 +13,12 @@ from fake_results import copy_of_demo, fake_results, write_csv
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
 from revocab.report import page as html
-from revocab.report.checks import check_artefacts, check_results
 from revocab.report.claims import all_claims, shipped
 from revocab.report.page import build_report
 from revocab.report.results import Results
 from revocab.report.results.folder import read_csv
 from revocab.report.results.heldout_losses import heldout_curve
-from revocab.report.results.scores import collect_scores
+from revocab.report.results.scores import check_artefacts, check_results, collect_scores
 
 
 def fake_figures(root):
@@ -49,7 +48,7 @@ def edit(path, change):
 
 
 def problems_of(root):
-    return check_results(Results(root))
+    return list(check_results(Results(root)))
 
 
 def test_finished_results_pass(folder):
@@ -60,29 +59,23 @@ def test_finished_results_pass(folder):
         assert checks[kind] == len(list((folder / kind).glob(files)))
 
 
-def test_missing_scores_are_named(broken):
+def test_missing_scores_and_values_out_of_range_are_named(broken):
     run, lost = broken / "runs/llama-sava", ("50", "piqa_en")
     edit(
         run / "multiple_choice.csv",
         lambda rows: [row for row in rows if (row["step"], row["task"]) != lost],
     )
     edit(run / "heldout.csv", lambda rows: [row for row in rows if row["step"] != "75"])
+    edit(
+        broken / "runs/mistral-fvt/multiple_choice.csv",
+        lambda rows: [{**rows[0], "value": "1.7"}, {**rows[1], "value": ""}, *rows[2:]],
+    )
     collect_scores(broken, broken / "scores.parquet")
     found = problems_of(broken)
+    assert any("1.7 is not in 0 to 1" in problem for problem in found)
+    assert any("no value" in problem for problem in found)
     assert "scores.parquet: llama-sava has no score of piqa_en at step 50; score it" in found
     assert any("llama-sava/heldout.csv: no held-out loss at steps [75]" in one for one in found)
-
-
-def test_values_out_of_range_are_named(broken):
-    def change(rows):
-        rows[0]["value"], rows[1]["value"] = "1.7", ""
-        return rows
-
-    edit(broken / "runs/mistral-fvt/multiple_choice.csv", change)
-    collect_scores(broken, broken / "scores.parquet")
-    found = problems_of(broken)
-    assert any("1.7 is not in 0 to 1" in one for one in found)
-    assert any("no value" in one for one in found)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Kinds that compare runs by chosen numbers: runs, categories, languages."""
+"""Kinds that compare runs by chosen numbers: runs, categories, languages, a kind of one's own."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import copy
 import math
 from pathlib import Path
 from statistics import fmean
+from typing import ClassVar, Literal
 
 import pytest
 import yaml
-from fake_results import change_experiment, fake_results, write_csv
+from fake_results import change_experiment, fake_results, finished_demo, write_csv
 from scratch_package import blocks
 from snakemake.utils import update_config
 
@@ -17,12 +18,14 @@ from revocab.errors import RevocabError
 from revocab.experiment import validate
 from revocab.experiment.layout import Layout
 from revocab.io import read_json, write_json
+from revocab.report.kind import Place
 from revocab.report.make_tables import build_table
-from revocab.report.references import shown_scores
+from revocab.report.pivot import Pivot, PivotRow, PivotTable
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import collect_scores
-from revocab.report.table import Table
+from revocab.report.table import Cell, Table
+from revocab.report.values import Average, Fertility, RunValue
 
 RUNS = ["mistral-base", "mistral-fvt", "mistral-sava"]
 TABLES: dict[str, dict] = {
@@ -112,9 +115,6 @@ def shown(root: Path, name: str, **options: object) -> dict[str, list[str]]:
     }
 
 
-# Runs ---------------------------------------------------------------------------------------------
-
-
 def test_chosen_numbers_of_runs(finished, root):
     found = table(root, "runs")
     assert found.header == [
@@ -158,9 +158,6 @@ def test_a_count_of_a_part_of_the_rows_is_not_known(root):
     assert table(root, "runs").rows[1].cells[2].text is None  # so that checks name it
 
 
-# Categories ------------------------------------------------------------------------
-
-
 def test_categories_over_groups_by_hand(root):
     rows = shown(root, "categories")
     error = math.sqrt(3**2 + 4**2) / 2
@@ -169,25 +166,6 @@ def test_categories_over_groups_by_hand(root):
     assert rows["FVT"][2] == f"70.00±{math.sqrt(3**2 + 4**2 + 5**2) / 3:.2f}"
     sections = [row.section for row in table(root, "categories").rows if row.section]
     assert sections == ["Mistral stand-in", "Llama stand-in"]
-
-
-def test_a_mean_without_one_of_its_scores_is_empty(root):
-    results = Results(root)
-    results.scores.rows[:] = [one for one in results.scores.rows if one["task"] != "boolq_it"]
-    results.scores._by_key = {
-        key: one for key, one in results.scores._by_key.items() if key[2] != "boolq_it"
-    }
-    cells = build_table(results, "categories").rows[1].cells[1:]
-    assert cells[1].value is None and cells[1].text is None
-
-
-# What the file of an experiment says --------------------------------------------------------------
-
-
-def test_what_is_shown_is_scored(demo):
-    tables = {"categories": TABLES["categories"]}
-    shown = shown_scores(validate({**demo, "tables": tables, "figures": {}}))
-    assert shown == {one: {"mmlu_it", "sciq_it", "boolq_it"} for one in ("mistral", "llama")}
 
 
 def test_files_are_made_first(demo):
@@ -237,3 +215,92 @@ def test_runs_that_are_not_scored_are_dashes_unless_there_are_no_others(demo):
     validate({**demo, "tables": {"t": table}, "figures": {}})
     with pytest.raises(RevocabError, match=r"tables\.t\.columns.*: none of the runs is scored"):
         validate({**demo, "tables": {"t": {**table, "runs": ["mistral-fvt"]}}, "figures": {}})
+
+
+OWN_RUNS = ("mistral-base", "mistral-fvt", "mistral-sava")
+
+
+class Fixed(RunValue):
+    """A number that stands in the value itself, by run."""
+
+    better: ClassVar[str] = "lower"
+    numbers: dict[str, float]
+
+    def header(self) -> str:
+        return "Fixed"
+
+    def of_training(self, results: Results, run) -> Cell:
+        return Cell(self.numbers[run.id])
+
+
+class OwnTable(PivotTable):
+    """Knowledge and fertility of three runs, the base not ranked."""
+
+    kind: Literal["own"]
+    step: int | str = "last"
+
+    def pivot(self, index) -> Pivot:
+        columns = {
+            "Knowledge": Average(named=["mmlu_it", "squad_it"], step=self.step),
+            "Fertility": Fertility(corpus="world-it"),
+        }
+        rows = [
+            PivotRow(
+                run.name,
+                [
+                    Place(value, run, None if run.base else name, f"columns.{name}")
+                    for name, value in columns.items()
+                ],
+            )
+            for run in map(index.run, OWN_RUNS)
+        ]
+        return Pivot(["Model", *columns], [*rows, PivotRow("nobody", [None, None], "Others")])
+
+
+def own(**options: object) -> OwnTable:
+    return OwnTable(kind="own", title="Own", **options)
+
+
+def test_what_it_shows_is_scored_and_made_first(demo):
+    experiment = validate({**demo, "tables": {}, "figures": {}})
+    assert set(own().scores(experiment)) == {("mistral", "mmlu_it"), ("mistral", "squad_it")}
+    assert set(own().needs(Layout(experiment))) == {"results/demo/fertility/manifest.json"}
+    assert list(own().problems(experiment, "tables.own")) == []
+
+
+@pytest.mark.parametrize("step", [3, 50])
+def test_a_step_without_scores_is_named_once_for_each_run(demo, step):
+    demo["evaluation"]["generation"]["steps"] = ["last"]
+    experiment = validate({**demo, "tables": {}, "figures": {}})
+    problems = list(own(step=step).problems(experiment, "tables.own"))
+    assert [line.partition(": ")[0] for line in problems] == [
+        "tables.own.columns.Knowledge.step"
+    ] * 2
+    assert all(repr(run) in line for run, line in zip(OWN_RUNS[1:], problems, strict=True))
+
+
+def test_cells_headings_and_dashes():
+    results = Results(finished_demo())
+    table = own().build(results)
+    knowledge = Average(named=["mmlu_it", "squad_it"])
+    runs = [results.run(run) for run in OWN_RUNS]
+    rows = table.data_rows()
+    assert [row.cells[1].value for row in rows[:3]] == [
+        knowledge.cell(results, run).value for run in runs
+    ]
+    assert [(block, row.cells[0].text) for block, row in table.rows_in_blocks()][-2:] == [
+        ("", "sava"), ("Others", "nobody"),
+    ]  # fmt: skip
+    assert [cell.text for cell in rows[3].cells[1:]] == ["–", "–"]
+
+
+def test_only_what_is_in_a_contest_is_ranked():
+    """Lower is better: of 3, 1, 2 and an unranked 0 the best is 1, and 2 comes second."""
+    results = Results(finished_demo())
+    index = results
+    value = Fixed(numbers={"mistral-base": 0.0, "mistral-fvt": 1.0, "mistral-sava": 2.0,
+                           "mistral-random": 3.0})  # fmt: skip
+    order = ["mistral-base", "mistral-random", "mistral-fvt", "mistral-sava"]
+    places = [[Place(value, index.run(run), None if run == order[0] else "all")] for run in order]
+    pivot = Pivot(["Model", "Fixed"], [PivotRow("", place) for place in places])
+    assert [cells[0].mark for cells in pivot.cells(results)] == [None, None, "best", "second"]

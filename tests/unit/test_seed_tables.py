@@ -7,14 +7,15 @@ from statistics import fmean, stdev
 import pytest
 import yaml
 from fake_results import REPOSITORY, fake_results
-from one_group import of_key, rates, written_out
+from one_group import written_out
+from test_run_kinds import TABLES
 from test_significance import write_items
+from test_sweep_kinds import EXAMPLES
 
 from revocab.errors import RevocabError
 from revocab.evaluation.options import ComparisonJob
 from revocab.evaluation.over_seeds import t_quantile
 from revocab.experiment import validate
-from revocab.experiment.layout import Layout
 from revocab.io import read_csv, read_jsonl, write_jsonl
 from revocab.report.figures.curves import over_seeds, training_losses
 from revocab.report.make_tables import build_table
@@ -78,9 +79,6 @@ def results(root) -> Results:
     return Results(root)
 
 
-# Scores -------------------------------------------------------------------------------------------
-
-
 def test_a_group_shows_replicates_as_one(results):
     names = [run.name for run in results.group("mistral")]
     assert names == ["base", "random", "fvt", "clp", "sava", "sava-lstsq", "lapt"]
@@ -142,9 +140,6 @@ def test_training_losses_are_means(results):
     assert curve[10] == pytest.approx((fmean(each), stdev(each))) and len(curve) == 100
 
 
-# Comparisons --------------------------------------------------------------------------------------
-
-
 def comparison(root, run: str, other: str) -> dict[str, str]:
     rows = read_csv(root / "significance/mistral/significance.csv")
     return next(
@@ -196,9 +191,6 @@ def test_only_what_holds_over_items_and_seeds_is_bold(results):
     assert real.p_value > 0 and marks["CLP − SAVA"].p_value is None
 
 
-# Tables, figures, checks --------------------------------------------------------------------------
-
-
 def test_cells_of_seeds_by_hand(results):
     run = results.run("mistral-fvt")
 
@@ -220,24 +212,6 @@ def test_cells_of_seeds_by_hand(results):
     assert pooled(text("> 20"), Cell(12.0)).text == MISSING
 
 
-def test_replicates_stand_at_one_place_of_a_sweep():
-    values = demo()
-    sweep = {
-        "n": of_key("anchors", [100, 200]),
-        "rate": rates({"low": 1.0e-4, "high": 1.0e-3}),
-    }
-    swept = {"method": "sava", "for": {**sweep, "seed": [1, 2]}, "evaluate": False}
-    values["runs"]["mistral"]["methods"]["swept"] = swept
-    table = {"kind": "sweep", "group": "mistral", "rows": "n", "columns": "rate", "title": "Sweep"}
-    values["tables"] = {"grid": {**table, "value": {"heldout": {"language": "it"}}}}
-    values["figures"] = {}
-    found = validate(values)
-    axes = found.tables["grid"].runs_on_axes(found.index)
-    (run,) = (run for run, place in axes.items() if place == ("200", "low"))
-    assert run.id == "mistral-swept-200-low"
-    assert len(Layout(found).replicates(run.id)) == 2
-
-
 def test_similarities_are_means_over_replicates(results):
     pairs = results.experiment.figures["figure08"].similarities(results)
     assert not any("seed" in run or "seed" in other for run, other in pairs)
@@ -252,9 +226,6 @@ def test_similarities_are_means_over_replicates(results):
     assert cell.value == pytest.approx(fmean(values)) and len(values) == 3
 
 
-# Names in an experiment file ----------------------------------------------------------------------
-
-
 def test_a_run_that_there_is_not_is_one_clear_line():
     values = demo()
     values["tables"] = {"table12": {**DIFFERENCES, "against": "sav"}}
@@ -263,3 +234,63 @@ def test_a_run_that_there_is_not_is_one_clear_line():
     (line,) = caught.value.problems
     assert line.startswith("tables.table12.against: no scored run of the group 'sav'")
     assert "did you mean 'sava'?" in line and "sava-seed1" not in line
+
+
+SHOWN = {
+    **TABLES,
+    "heldout": {
+        "kind": "heldout", "title": "Loss", "runs": ["mistral-fvt", "mistral-sava"],
+        "languages": ["it"], "steps": [0, "last"],
+    },
+    "sweep": {
+        "kind": "sweep", "title": "Sweep", "group": "mistral", "rows": "rate", "columns": "mix",
+        "value": {"heldout": {"language": "it"}},
+    },
+    "examples": EXAMPLES,
+    "models": {
+        "kind": "models_by_language", "title": "Models", "blocks": [{"languages": ["it"]}],
+        "columns": {"SAVA": {"it": "mistral-sava"}},
+    },
+}  # fmt: skip
+
+
+def swept() -> dict:
+    """Return the demo with seeds of one run, which stands in a sweep."""
+    values = yaml.safe_load((REPOSITORY / "config/demos/demo.yaml").read_text(encoding="utf-8"))
+    sava = {"for": {"seed": [1, 2, 3]}, "axes": {"rate": "low", "mix": "plain"}}
+    values["runs"]["mistral"]["methods"]["sava"] = sava
+    return {**values, "tables": SHOWN, "figures": {}}
+
+
+@pytest.fixture(scope="module")
+def swept_results(tmp_path_factory) -> Results:
+    root = tmp_path_factory.mktemp("seeds") / "results" / "demo"
+    values = written_out(swept())
+    fake_results(root, runs=values["runs"], tables=SHOWN, figures={})
+    collect_scores(root, root / "scores.parquet")
+    return Results(root)
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_every_kind_shows_replicates_as_one(swept_results, name):
+    table = build_table(swept_results, name)
+    labels = [*table.header, *(table.over or ()), *(row.cells[0].text for row in table.data_rows())]
+    assert not any("seed" in label for label in labels if label)
+    if name != "examples":
+        cells = [cell for row in table.data_rows() for cell in row.cells]
+        assert any(cell.deviation is not None for cell in cells)
+
+
+def test_files_name_replicates_as_one_or_one_by_one(monkeypatch):
+    monkeypatch.chdir(REPOSITORY)
+    given = swept()
+    validate(given)
+    languages = {**SHOWN["models"], "columns": {"SAVA": {"it": "mistral-sava"}}}
+    validate({**given, "tables": {"t": languages}, "figures": {}})
+    table = {**SHOWN["heldout"], "runs": ["mistral-sava", "mistral-sava-seed2"]}
+    with pytest.raises(RevocabError, match="measured at no step 1 of these runs"):
+        validate({**given, "tables": {"t": {**table, "steps": [1]}}, "figures": {}})
+    value = {"average": {"language": "it", "step": 3}}
+    table = {**SHOWN["categories"], "runs": ["mistral-sava"], "columns": [value]}
+    with pytest.raises(RevocabError, match="3 is not a checkpoint of run 'mistral-sava'"):
+        validate({**given, "tables": {"t": table}, "figures": {}})

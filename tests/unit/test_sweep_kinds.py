@@ -70,9 +70,6 @@ def root(demo, tmp_path) -> Path:
     return folder
 
 
-# Sweeps -------------------------------------------------------------------------------------------
-
-
 def test_a_sweep_as_a_grid(root):
     table = build_table(Results(root), "t")
     assert table.header == ["rate / mix", "plain", "mixed"]
@@ -106,8 +103,6 @@ def test_axes_that_a_sweep_writes_out_are_read(demo):
     places = [("low", "none"), ("low", "some"), ("high", "none"), ("high", "some")]
     assert list(runs.values()) == places and len(runs) == 4
 
-
-# Examples -----------------------------------------------------------------------------------------
 
 #: What breaks a table in one of the formats.
 HOSTILE = (

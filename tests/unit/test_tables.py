@@ -15,9 +15,9 @@ from revocab.experiment.schema import Experiment
 from revocab.io import write_csv, write_json
 from revocab.report.kind import TABLE_ENDINGS
 from revocab.report.make_tables import build_table, make_tables
-from revocab.report.names import headed, in_order
 from revocab.report.published import COLUMNS
 from revocab.report.results import Results
+from revocab.report.runs import headed, in_order
 from revocab.report.table import Cell, Row, Table, decimal, mark_cells, text
 from revocab.report.template import rendered
 from revocab.report.values import metric_of

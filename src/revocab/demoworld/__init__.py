@@ -1,8 +1,7 @@
 """The demo's world: Italian and English text about invented people and places, from our lexicon.
 
-``lexicon`` and ``wordings`` are tables, ``grammar`` inflects their words, ``names`` invents people
-and places; ``facts`` and ``stories`` say everything in both languages; ``items`` and
-``conversations`` ask about it, and ``build`` writes the folder.
+``lexicon`` is data, ``grammar`` inflects its words, ``names`` invents people and places;
+``stories`` says everything in both languages, ``items`` asks about it, ``build`` writes the folder.
 """
 
 FAMILIES = ("hellaswag", "mmlu", "arc_easy", "piqa", "sciq", "boolq")

@@ -12,41 +12,37 @@ from pydantic import Field
 
 from revocab.closed import Closed, Job
 from revocab.demoworld import BASELINES, FAMILIES
-from revocab.demoworld.conversations import conversations
-from revocab.demoworld.items import family_items, passages
+from revocab.demoworld.items import conversations, family_items, passages
+from revocab.demoworld.lexicon import Text
 from revocab.demoworld.stories import World, build, description, portrait, story
-from revocab.demoworld.wordings import Text
 from revocab.io import sha256, write_json, write_jsonl
 from revocab.limits import GENERATED, Seed
 from revocab.output import OutputFolder
 
 LANGUAGES = ("it", "en")
 ASK = {"it": ("Contesto", "Domanda", "Risposta"), "en": ("Context", "Question", "Answer")}
+#: How a translation is asked for, by its languages.
+TRANSLATING = {
+    "en-it": "Traduci dall'Inglese all'Italiano",
+    "it-en": "Translate from Italian to English",
+}
 #: Kinds of document and their shares; the Italian side also holds translations.
 SHARES = {
-    "story": 34,
-    "description": 12,
-    "portrait": 12,
-    "questions": 28,
-    "passage": 6,
-    "bilingual": 8,
-}
+    "story": 34, "description": 12, "portrait": 12, "questions": 28, "passage": 6, "bilingual": 8,
+}  # fmt: skip
 #: Train items of the families without facts, whose supply is endless.
 SCENES = {"hellaswag": 200, "piqa": 200, "boolq": 300}
 
 
-def asked(row: dict[str, Any], language: str, answer: str) -> str:
+def with_answer(row: dict[str, Any], language: str, answer: str) -> str:
     context, question, reply = ASK[language]
     lines = [f"{context}: {row['context']}"] if row.get("context") else []
     return "\n".join([*lines, f"{question}: {row['question']}", f"{reply}: {answer}"])
 
 
 def translated(sentence: Text, direction: str) -> str:
-    if direction == "en-it":
-        task, (source, target) = "Traduci dall'Inglese all'Italiano", ("en", "it")
-    else:
-        task, (source, target) = "Translate from Italian to English", ("it", "en")
-    return f"{task}\nText: {sentence[source]}\nTranslation: {sentence[target]}"
+    source, target = direction.split("-")
+    return f"{TRANSLATING[direction]}\nText: {sentence[source]}\nTranslation: {sentence[target]}"
 
 
 def question_pool(world: World, language: str, seed: int) -> list[str]:
@@ -56,7 +52,9 @@ def question_pool(world: World, language: str, seed: int) -> list[str]:
         for row in family_items(world, family, language, count, seed, test=False):
             answer = row["choices"][row["answer"]]
             scene = family == "hellaswag"
-            pool.append(f"{row['context']} {answer}" if scene else asked(row, language, answer))
+            pool.append(
+                f"{row['context']} {answer}" if scene else with_answer(row, language, answer)
+            )
     return pool
 
 
@@ -72,9 +70,9 @@ def documents(world: World, language: str, count: int, seed: int) -> Iterator[di
             text = "\n\n".join(draw.sample(pool, 5))
         elif kind == "passage":
             rows = [passages(world, draw, language) for _ in range(2)]
-            text = "\n\n".join(asked(row, language, row["answers"][0]) for row in rows)
+            text = "\n\n".join(with_answer(row, language, row["answers"][0]) for row in rows)
         elif kind == "bilingual":
-            direction = draw.choice(("en-it", "it-en"))
+            direction = draw.choice([*TRANSLATING])
             sentences = draw.sample(story(world, draw), 4)
             text = "\n\n".join(translated(sentence, direction) for sentence in sentences)
         else:
@@ -133,37 +131,28 @@ class WorldJob(WorldOptions, Job):
 
 
 def blind_baselines(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """Return the accuracy of guessing the longest, the shortest, and the commonest position.
-
-    Beside ``items`` and ``chance``, the accuracy of drawing one of an item's choices.
+    """Return the accuracy of guessing the longest, the shortest, and the commonest position. Beside
+    ``items`` and ``chance``, the accuracy of drawing one of an item's choices.
     """
-    total = len(rows)
-    hits = {"longest": 0, "shortest": 0}
+    total, longest, shortest = len(rows), 0, 0
     for row in rows:
         lengths = list(map(len, row["choices"]))
-        hits["longest"] += lengths.index(max(lengths)) == row["answer"]
-        hits["shortest"] += lengths.index(min(lengths)) == row["answer"]
+        longest += lengths.index(max(lengths)) == row["answer"]
+        shortest += lengths.index(min(lengths)) == row["answer"]
     position = Counter(row["answer"] for row in rows).most_common(1)[0][1]
-    return {
-        "items": total,
-        "chance": sum(1 / len(row["choices"]) for row in rows) / total,
-        **{name: count / total for name, count in hits.items()},
-        "majority_position": position / total,
-    }
+    chance = sum(1 / len(row["choices"]) for row in rows) / total
+    found = {"items": total, "chance": chance, "longest": longest / total}
+    return {**found, "shortest": shortest / total, "majority_position": position / total}
 
 
 def write_world(out: Path, options: WorldOptions) -> None:
     """Write the world's folder; a quarter of pairs, questions, conversations is the test side."""
     seed, questions, items = options.seed, options.questions, options.items
-    output = OutputFolder(out, "demo world")
-    world = build(seed)
-    baselines = {}
-    with output.replaced() as folder:
+    world, baselines = build(seed), {}
+    with OutputFolder(out, "demo world").replaced() as folder:
         for language in LANGUAGES:
-            write_jsonl(
-                folder / f"documents.{language}.jsonl.gz",
-                documents(world, language, options.documents, seed),
-            )
+            texts = documents(world, language, options.documents, seed)
+            write_jsonl(folder / f"documents.{language}.jsonl.gz", texts)
             for part, share in (("train", 0.75), ("test", 0.25)):
                 rows = question_rows(world, language, int(questions * share), seed, part == "test")
                 write_jsonl(folder / f"questions.{language}.{part}.jsonl.gz", rows)

@@ -62,9 +62,6 @@ def nothing_yet(axes: Axes) -> None:
     axes.text(0.5, 0.5, label, transform=axes.transAxes, ha="center", va="center", color="#888888")
 
 
-# Curves with labels at their ends ----------------------------------------------------------------
-
-
 def label_width(names: Iterable[str]) -> float:
     """Return the inches that the longest of some labels needs at the right of a panel."""
     return 0.3 + 0.062 * max(map(len, names), default=0)
@@ -127,24 +124,17 @@ def label_ends(axes: Axes, labels: list[Label]) -> None:
     """
     low, high = sorted(axes.get_ylim())
     ordered = sorted((min(max(y, low), high), name, colour) for y, name, colour in labels)
-    to_points = 72 / axes.figure.dpi
-    right = axes.get_xlim()[1]
+    right, to_points = axes.get_xlim()[1], 72 / axes.figure.dpi
     ends = [axes.transData.transform((right, y))[1] * to_points for y, _, _ in ordered]
     lines = [1 + content.count("\n") for _, content, _ in ordered]
     gaps = [LABEL_GAP * (below + above) / 2 for below, above in pairwise(lines)]
     for end, place, (y, content, colour) in zip(ends, spread(ends, gaps), ordered, strict=True):
         leader = {"arrowstyle": "-", "linewidth": 0.6, "color": colour, "shrinkA": 0, "shrinkB": 0}
         axes.annotate(
-            content,
-            xy=(right, y),
-            xytext=(12, place - end),
-            textcoords="offset points",
-            va="center",
-            color=darker(colour),
-            fontsize=8,
-            annotation_clip=False,
+            content, (right, y), (12, place - end), textcoords="offset points", va="center",
+            color=darker(colour), fontsize=8, annotation_clip=False,
             arrowprops={**leader, "relpos": (0, 0.5)} if abs(place - end) > 1 else None,
-        )
+        )  # fmt: skip
 
 
 def spread(ends: Sequence[float], gaps: Sequence[float]) -> list[float]:
@@ -160,8 +150,6 @@ def spread(ends: Sequence[float], gaps: Sequence[float]) -> list[float]:
     return (isotonic_regression(np.subtract(ends, offsets)).x + offsets).tolist()
 
 
-# Colours -----------------------------------------------------------------------------------------
-
 #: Methods have Okabe and Ito's colours and Tol's, for readers with colour-blindness. These are
 #: for names that have no colour of their own, in the order of the experiment's runs: of a grid over
 #: sRGB, those farthest from each other and from the methods' own. Those of methods come before them
@@ -172,12 +160,10 @@ SPARE_DASHES = ((0, (6, 2)), (0, (3, 2)), (0, (6, 2, 1, 2)), (0, (6, 2, 1, 2, 1,
 
 
 def own_colours() -> dict[str, str]:
-    colours = {}
+    colours: dict[str, str] = {}
     for name, method in methods().items():
-        if method.colour:
-            colours[name] = method.colour
-        for variant, colour in method.variant_colours.items():
-            colours[f"{name}-{variant}"] = colour
+        colours |= {name: method.colour} if method.colour else {}
+        colours |= {f"{name}-{variant}": c for variant, c in method.variant_colours.items()}
     return colours
 
 

@@ -74,19 +74,17 @@ class Shows(Closed):
         """Return every value once, with the runs that it is shown of."""
         values: dict[tuple[str, str], tuple[RunValue, list[Run]]] = {}
         places = list(filter(None, self.places(experiment.index)))
-        texts: dict[int, str] = {}  # rows share their values, whose text takes long
+        distinct = {id(place.value): place.value for place in places}
+        texts = {key: repr(value) for key, value in distinct.items()}  # each text takes long
         for place in places:
-            if id(place.value) not in texts:
-                texts[id(place.value)] = repr(place.value)
             key = (place.key, texts[id(place.value)])
             values.setdefault(key, (place.value, []))[1].append(place.run)
         return values
 
 
 class KindOptions(Shows, OfKinds):
-    """What an experiment file says of a table or figure.
-
-    A kind narrows ``kind`` to its own name: ``kind: Literal["parity"]``.
+    """What an experiment file says of a table or figure. A kind narrows ``kind`` to its own name:
+    ``kind: Literal["parity"]``.
     """
 
     kind: str
@@ -100,26 +98,20 @@ class KindOptions(Shows, OfKinds):
             if value in ([], (), {}) and field.get_default(call_default_factory=True) != value:
                 raise ValueError(f"{key}: is empty, so that nothing is shown; name at least one")
             listed = value if isinstance(value, list | tuple) else ()
-            listed = [item for item in listed if isinstance(item, str | int)]
-            if twice := next((item for item in listed if listed.count(item) > 1), None):
-                raise ValueError(f"{key}: names {twice!r} twice; name it once")
+            for item in listed:
+                if isinstance(item, str | int) and listed.count(item) > 1:
+                    raise ValueError(f"{key}: names {item!r} twice; name it once")
         return self
 
     def limited(self, results: Results) -> str | None:
         """Return which of its tasks are scored on some of their items alone; None if none is."""
-        evaluation = results.experiment.evaluation
+        choices = results.experiment.evaluation.multiple_choice
+        generated = results.experiment.evaluation.generation.tasks.items()
         tasks, parts = {task for _, task in self.scores(results.experiment)}, []
-        limit = evaluation.multiple_choice.limit
-        if limit and tasks & set(evaluation.multiple_choice.tasks):
-            parts.append(f"first {limit} items of each multiple-choice task")
-        sizes = {
-            name: task.limit
-            for name, task in evaluation.generation.tasks.items()
-            if name in tasks and task.limit
-        }
-        if sizes:
-            low, high = min(sizes.values()), max(sizes.values())
-            amount = str(low) if low == high else f"{low} to {high}"
+        if choices.limit and tasks & choices.tasks.keys():
+            parts.append(f"first {choices.limit} items of each multiple-choice task")
+        if sizes := {name: task.limit for name, task in generated if name in tasks and task.limit}:
+            amount = " to ".join(map(str, sorted({min(sizes.values()), max(sizes.values())})))
             parts.append(f"{amount} queries of {', '.join(sizes)}")
         return "; ".join(parts) or None
 
@@ -174,9 +166,8 @@ class TokenizerOptions(KindOptions):
 
     def problems(self, experiment: Experiment, key: str) -> Iterable[str]:
         if not experiment.fertility.tokenizers:
-            yield (
-                f"{key}: kind {self.kind!r} shows tokenizers; name them under fertility.tokenizers"
-            )
+            advice = "name them under fertility.tokenizers"
+            yield f"{key}: kind {self.kind!r} shows tokenizers; {advice}"
 
     def needs(self, layout: Layout) -> Iterable[str]:
         return [manifest(layout.paths.fertility)]
@@ -187,10 +178,8 @@ class ParallelOptions(TokenizerOptions):
 
     def problems(self, experiment: Experiment, key: str) -> Iterable[str]:
         if experiment.fertility.parallel is None:
-            yield (
-                f"{key}: kind {self.kind!r} shows parallel text, and fertility.parallel is not "
-                "given; add it"
-            )
+            lack = "fertility.parallel is not given; add it"
+            yield f"{key}: kind {self.kind!r} shows parallel text, and {lack}"
 
 
 @cache

@@ -80,9 +80,6 @@ class Measure(Shows):
         """Return its number, from the paper's printed values and from our results."""
 
 
-# Gains --------------------------------------------------------------------------------------------
-
-
 class Gain(Measure):
     """By how much the worst of some numbers is better than the best of others."""
 
@@ -107,11 +104,20 @@ class Gain(Measure):
             return min((gained.value for gained in self.differences(sides, of)), default=None)
 
         several = [{*cell.by_seed} for cell in cells if len(cell.by_seed) > 1]
-        seeds = sorted(set.intersection(*several)) if several else []
-        by_seed = [gain(of_seed(seed)) for seed in seeds]
-        listed = ", ".join(show(value) for value in by_seed if value is not None)
-        remark = f" (by seed: {listed})" if listed else ""
-        interval = least_interval(self.differences(sides, OURS))
+        listed = []
+        for seed in sorted(set.intersection(*several)) if several else ():
+            # What has no seeds stands for each.
+            value = gain(lambda cell, seed=seed: cell.by_seed.get(seed, cell.value))  # type: ignore[misc]
+            listed += [] if value is None else [show(value)]
+        remark = f" (by seed: {', '.join(listed)})" if listed else ""
+        # That all lie above the least's low end needs each interval by itself, that one lies below
+        # its high end all of them at once.
+        found = self.differences(sides, OURS)
+        alone, at_once = ([each.interval(n) for each in found] for n in (1, len(found)))
+        lows = [ends[0] for ends in alone if ends is not None]
+        highs = [ends[1] for ends in at_once if ends is not None]
+        known = found and len(lows) == len(highs) == len(found)
+        interval = (min(lows), min(highs)) if known else None
         return Measured(show, gain(PRINTED), gain(OURS), interval, remark)
 
     def differences(self, sides: list[Side], of: Value) -> list[Difference]:
@@ -126,37 +132,15 @@ class Gain(Measure):
                 gained = difference(*(reversed(pair) if is_lower(pair) else pair))
                 if gained is None:
                     return []
-                differences.append(scaled(gained, 1 / least if self.share else pair[0].scale))
+                factor = 1 / least if self.share else pair[0].scale
+                lengths = ("value", "item_error", "deviation")
+                scaled = {name: factor * getattr(gained, name) for name in lengths}
+                differences.append(replace(gained, **scaled))
         return differences
-
-
-def of_seed(seed: int) -> Value:
-    """Return the value of one seed; what has no seeds stands for each."""
-    return lambda cell: cell.by_seed.get(seed, cell.value)
 
 
 def is_lower(cells: Iterable[Cell]) -> bool:
     return any(cell.better == "lower" for cell in cells)
-
-
-def scaled(found: Difference, factor: float) -> Difference:
-    return replace(
-        found,
-        value=factor * found.value,
-        item_error=factor * found.item_error,
-        deviation=factor * found.deviation,
-    )
-
-
-def least_interval(found: list[Difference]) -> tuple[float, float] | None:
-    """Return the interval of the least difference: that all lie above its low end needs each
-    interval by itself, that one lies below its high end all of them at once.
-    """
-    alone, at_once = ([one.interval(number) for one in found] for number in (1, len(found)))
-    lows = [ends[0] for ends in alone if ends is not None]
-    highs = [ends[1] for ends in at_once if ends is not None]
-    known = found and len(lows) == len(highs) == len(found)
-    return (min(lows), min(highs)) if known else None
 
 
 class RunGain(Gain):
@@ -183,13 +167,12 @@ class RunGain(Gain):
         return [(cells(self.value, self.runs), cells(self.over_value or self.value, self.over))]
 
     def places(self, index: RunIndex) -> Iterator[Place]:
-        over = "over_value" if self.over_value else "value"
-        for key, value, runs in (
-            ("value", self.value, self.runs),
-            (over, self.over_value or self.value, self.over),
-        ):
-            for run in map(index.run, runs):
-                yield Place(our_step(index.experiment, value.value, run.group), run, key=key)
+        for run in map(index.run, self.runs):
+            yield Place(our_step(index.experiment, self.value.value, run.group), run, key="value")
+        over = self.over_value or self.value
+        for run in map(index.run, self.over):
+            key = "over_value" if self.over_value else "value"
+            yield Place(our_step(index.experiment, over.value, run.group), run, key=key)
 
 
 def our_step(experiment: Experiment, value: RunValue, group: str) -> RunValue:
@@ -247,9 +230,6 @@ class CellGain(Gain):
         return missing_places(experiment, key, self.table, rows, columns)
 
 
-# Cells of tables ----------------------------------------------------------------------------------
-
-
 def axes(experiment: Experiment, table: str) -> tuple[Sequence[str], Sequence[str]] | None:
     """Return the names of a table's rows and columns; None of one whose cells no claim reads."""
     options = experiment.tables.get(table)
@@ -290,15 +270,15 @@ def cells_of(results: Results, table: str) -> dict[tuple[str, str], Cell]:
     chosen = options.labels(results) if isinstance(options, ValueTable) else {}
     ids = {place: run for run, place in chosen.items()}
 
-    def name(block: str, row: str) -> str:
-        return ids.get((block, row)) or (f"{block}, {row}" if ids else row)
-
     cells = options.build(results).places()
     for printed in results.paper.cells(table):
         cell = cells.setdefault(printed.place, Cell())
         if printed.value is not None:
             cell.published = printed.value / cell.scale
-    return {(name(block, row), column): cell for (block, row, column), cell in cells.items()}
+    return {
+        (ids.get((block, row)) or (f"{block}, {row}" if ids else row), column): cell
+        for (block, row, column), cell in cells.items()
+    }
 
 
 class Mean(Measure):
@@ -337,9 +317,6 @@ class Mean(Measure):
         return max(distances, default=None)
 
 
-# Counts -------------------------------------------------------------------------------------------
-
-
 class SharedTokens(Measure):
     """Tokens that two vocabularies share, spellings compared as the SAVA release does."""
 
@@ -376,22 +353,21 @@ class SizeFall(Measure):
     share: bool = True
 
     def measured(self, results: Results) -> Measured:
+        def show(value: float) -> str:
+            return f"{100 * value:.1f} %" if self.share else f"{value / 1e9:.2f} B"
+
+        def fall(before: float | None, after: float | None) -> float | None:
+            if not before or after is None:
+                return None
+            return (before - after) / before if self.share else before - after
+
         models, column = (self.source, self.target), PRINTED_SIZES[self.of]
         sizes = {row["label"]: number(row[self.of]) for row in results.csv(SIZES)}
-        printed = self._fall(*(results.paper.value("", model, column) for model in models))
-        ours = self._fall(*map(sizes.get, models))
-        return Measured.exactly(self._show, printed, ours)
+        printed = fall(*(results.paper.value("", model, column) for model in models))
+        return Measured.exactly(show, printed, fall(*map(sizes.get, models)))
 
     def needs(self, layout: Layout) -> list[str]:
         return [layout.paths.parameters]
-
-    def _show(self, value: float) -> str:
-        return f"{100 * value:.1f} %" if self.share else f"{value / 1e9:.2f} B"
-
-    def _fall(self, before: float | None, after: float | None) -> float | None:
-        if not before or after is None:
-            return None
-        return (before - after) / before if self.share else before - after
 
 
 class Product(Measure):

@@ -22,10 +22,9 @@ from revocab.report.annotations import Run
 from revocab.report.claims import all_claims
 from revocab.report.claims.shipped import winners
 from revocab.report.kind import FIGURE_ENDINGS, TABLE_ENDINGS
-from revocab.report.make_figures import caption
-from revocab.report.make_tables import build_table
-from revocab.report.names import in_order, method_label
+from revocab.report.make_tables import build_table, caption
 from revocab.report.results import Results
+from revocab.report.runs import in_order, method_label
 from revocab.report.template import environment, notes
 from revocab.training.data.packed_folder import repetition
 from revocab.vocabulary.building.training_text import shortage
@@ -50,11 +49,7 @@ VERSIONS = ("harness_version", "task_version", "config_hash", "data_revision")
 MEASURED = "timing.json"
 
 
-def build_report(
-    root: str | Path,
-    out: str | Path,
-    experiment: str | Path | None = None,
-) -> None:
+def build_report(root: str | Path, out: str | Path, experiment: str | Path | None = None) -> None:
     results = Results(root, experiment)
     check_files(out, inputs=results.inputs)
     write_text(out, page(results))
@@ -66,33 +61,27 @@ def page(results: Results) -> str:
     cells = [cell for table in parts["tables"].values() for cell in table.cells()]
     files = {cell.provenance for cell in cells if cell.value is not None and cell.is_from_a_file()}
     drawn = results.root / "figures"
-    return (
-        environment()
-        .get_template("report.html.j2")
-        .render(
-            parts,
-            picture=picture(results),
-            winner=min(winners(results), key=lambda claim: BEST.index(claim.holds), default=None),
-            images={name: data_uri(drawn / f"{name}.svg") for name in parts["figures"]},
-            endings={"tables": TABLE_ENDINGS, "figures": FIGURE_ENDINGS},
-            machine={"revocab": __version__, **(results.json("machine.json") or {})},
-            diagnostics=diagnostics(results),
-            checks=results.json("checks.json"),
-            origins={file: origin(results, file) for file in sorted(filter(None, files))},
-        )
-    )
+    return environment().get_template("report.html.j2").render(
+        parts,
+        picture=picture(results),
+        winner=min(winners(results), key=lambda claim: BEST.index(claim.holds), default=None),
+        images={name: data_uri(drawn / f"{name}.svg") for name in parts["figures"]},
+        endings={"tables": TABLE_ENDINGS, "figures": FIGURE_ENDINGS},
+        machine={"revocab": __version__, **(results.json("machine.json") or {})},
+        diagnostics=diagnostics(results),
+        checks=results.json("checks.json"),
+        origins={file: origin(results, file) for file in sorted(filter(None, files))},
+    )  # fmt: skip
 
 
 def parts_of(results: Results) -> dict[str, Any]:
     """Return what the templates of the page and of its export in Markdown show."""
     tables, figures = results.experiment.tables, results.experiment.figures
     sections = {
-        "runs": runs(results),
-        "vocabularies": intersections(results),
-        "initialisation": new_rows(results),
-        "scale": scale(results),
+        "runs": runs(results), "vocabularies": intersections(results),
+        "initialisation": new_rows(results), "scale": scale(results),
         "timings": trainings(results),
-    }
+    }  # fmt: skip
     return {
         "results": results,
         "experiment": results.experiment,
@@ -120,9 +109,6 @@ def picture(results: Results) -> str | None:
         return TELLING.index(kind) if kind in TELLING else len(TELLING)
 
     return min(reversed(in_order(figures)), key=rank, default=None)
-
-
-# --- tables that no experiment configures ---------------------------------------------------------
 
 
 def runs(results: Results) -> Rows:
@@ -153,27 +139,24 @@ def diagnostics(results: Results) -> list[tuple[Run, dict[str, Any]]]:
 def new_rows(results: Results) -> Rows:
     rows = []
     for run, described in diagnostics(results):
+        label = f"{results.model_label(run)}, {method_label(run)}"
         matrices = described.get("matrices", {})
         for which, matrix in matrices.items():
             copied, new = matrix["norm_copied"]["mean"], matrix["norm_new"]["mean"]
-            row = {
-                "run": f"{results.model_label(run)}, {method_label(run)}",
-                "matrix": TITLES[which] if len(matrices) > 1 else "embedding and LM head",
-                "ratio": new / copied if copied and new is not None else None,
-            }
-            rows.append({**matrix, **row})
+            title = TITLES[which] if len(matrices) > 1 else "embedding and LM head"
+            ratio = new / copied if copied and new is not None else None
+            rows.append({**matrix, "run": label, "matrix": title, "ratio": ratio})
     return rows
 
 
 def scale(results: Results) -> Rows:
-    rows = results.csv("scale", "scale.csv") if results.experiment.scale else []
-    return [{name: as_number(content) for name, content in row.items()} for row in rows]
-
-
-def as_number(content: str) -> str | float:
-    with suppress(ValueError):
-        return float(content)
-    return content
+    rows: Rows = []
+    for row in results.csv("scale", "scale.csv") if results.experiment.scale else []:
+        rows.append({**row})
+        for name, content in row.items():
+            with suppress(ValueError):
+                rows[-1][name] = float(content)
+    return rows
 
 
 #: Decimals that are shown of what a clock measured.
@@ -189,16 +172,10 @@ def trainings(results: Results) -> Rows:
         if timing := results.json(*parts, MEASURED):
             peak = timing.get("peak_memory_bytes")
             row = {"training": parts[1], "peak_memory": peak and round(peak / 1e9, 2)}
-            row |= {
-                key: round(timing[key], digits)
-                for key, digits in CLOCK.items()
-                if timing.get(key) is not None
-            }
+            known = [key for key in CLOCK if timing.get(key) is not None]
+            row |= {key: round(timing[key], CLOCK[key]) for key in known}
             rows.append({**(results.json(*parts, "manifest.json") or {}), **timing, **row})
     return rows
-
-
-# --- what numbers are made of ---------------------------------------------------------------------
 
 
 def versions() -> Iterator[tuple[str, str]]:
@@ -267,8 +244,6 @@ def jobs_before(marked: Marked, home: Path) -> list[str]:
     return list(jobs)
 
 
-# --- figures --------------------------------------------------------------------------------------
-
 #: Colours of figures on dark paper: paper, grid, ink of axes; all others are lightened, but for
 #: the ink of numbers on images, which do not change.
 DARK = {"#ffffff": "#171b20", "#e4e4e4": "#333a42", "#666666": "#8b949e", "#444444": "#c3cad1"}
@@ -276,9 +251,8 @@ ON_IMAGE = "#010101"
 
 
 def data_uri(path: Path) -> str | None:
-    """Return an SVG file as a data URI, or None if there is none.
-
-    As an image and not inline: ids inside one SVG would clash with those of the next.
+    """Return an SVG file as a data URI, or None if there is none. As an image and not inline: ids
+    inside one SVG would clash with those of the next.
     """
     if not path.is_file():
         return None

@@ -13,10 +13,9 @@ from pydantic import Field
 from revocab.closed import GroupId, ShownRunId, Step
 from revocab.report.annotations import Experiment, Run
 from revocab.report.kind import KindOptions, Place, TableOptions
-from revocab.report.names import method_label
 from revocab.report.references import wrong_steps
 from revocab.report.results import Results
-from revocab.report.runs import RunIndex
+from revocab.report.runs import RunIndex, method_label
 from revocab.report.table import MISSING, Cell, Row, Table, mark_cells, text
 from revocab.report.values import RunValue
 
@@ -48,21 +47,26 @@ class Pivot:
     rows: list[PivotRow]
     over: list[str] = field(default_factory=list)
 
+    @classmethod
+    def of(cls, columns: Sequence[Column], rows: list[PivotRow]) -> Pivot:
+        header = ["Model", *(column.header for column in columns)]
+        return cls(header, rows, [column.over for column in columns])
+
     def cells(self, results: Results) -> list[list[Cell]]:
         """Return the cells of every row, the best and second of each contest marked."""
-        contests: dict[object, list[tuple[Cell, RunValue]]] = {}
+        contests: dict[object, list[Cell]] = {}
         rows = []
         for row in self.rows:
             cells = []
             for place in row.places:
                 cell = text(MISSING) if place is None else place.value.cell(results, place.run)
                 if place is not None and place.contest is not None:
-                    contests.setdefault(place.contest, []).append((cell, place.value))
+                    contests.setdefault(place.contest, []).append(cell)
                 cells.append(cell)
             rows.append(cells)
         for members in contests.values():
-            if (better := members[0][1].better) is not None:
-                mark_cells([cell for cell, _ in members], better)
+            if (better := members[0].better) is not None:
+                mark_cells(members, better)
         return rows
 
 
@@ -113,7 +117,6 @@ class ValueTable(PivotTable):
 
     def pivot(self, index: RunIndex) -> Pivot:
         """Return a row per run in the order given; where groups differ, under headings of groups.
-
         Models that no method made are not ranked.
         """
         columns = self.columns_of(index)
@@ -125,8 +128,7 @@ class ValueTable(PivotTable):
                 for number, c in enumerate(columns)
             ]
             rows.append(PivotRow(label, places, block or None))
-        header = ["Model", *(column.header for column in columns)]
-        return Pivot(header, rows, [column.over for column in columns])
+        return Pivot.of(columns, rows)
 
     def labels(self, index: RunIndex) -> dict[str, tuple[str, str]]:
         """Return the block (empty: none) and the label of each run."""
@@ -174,8 +176,7 @@ class GroupTable(PivotTable):
         rows = [row(run, 0) for run in index.group(self.group) if not run.made]
         for heading, pairs in blocks(index, self.group, self.steps):
             rows += [row(run, step, heading) for run, step in pairs]
-        header = ["Model", *(column.header for column in columns)]
-        return Pivot(header, rows, [column.over for column in columns])
+        return Pivot.of(columns, rows)
 
 
 def blocks(
@@ -185,17 +186,15 @@ def blocks(
     trained, then of the others for every wanted step.
     """
     adapted = [run for run in index.group(group) if run.made]
-    untrained = [(run, 0) for run in adapted if not run.trains]
-    if untrained:
+    if untrained := [(run, 0) for run in adapted if not run.trains]:
         yield "Not trained", untrained
     headings: set[str] = set()
     for step in dict.fromkeys(wanted):
         pairs = [(run, at) for run in adapted if run.trains for at in run.select([step])]
         steps = sorted({at for _, at in pairs})
         listed = ", ".join(map(str, steps))
-        heading = f"{str(step).capitalize()} checkpoint ({listed} steps)"
-        if len(steps) == 1:
-            heading = f"{listed} training steps"
+        named = f"{str(step).capitalize()} checkpoint ({listed} steps)"
+        heading = f"{listed} training steps" if len(steps) == 1 else named
         if steps and heading not in headings:  # "first" and "last" of a run with one checkpoint
             headings.add(heading)
             yield heading, pairs

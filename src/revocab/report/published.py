@@ -25,10 +25,8 @@ SCORES = "scores"
 
 
 def score_place(label: str, step: int, run: str, column: str) -> tuple[str, str, str]:
-    """Return where the score of a run (its name) of a source model (its label) stands.
-
-    ``column``: a multiple-choice task, ``average_LANGUAGE``, ``similarity_helper``; or of generated
-    text ``TASK METRIC``.
+    """Return where the score of a run (its name) of a source model (its label) stands; ``column``:
+    a multiple-choice task, ``average_LANGUAGE``, ``similarity_helper``, or ``TASK METRIC``.
     """
     return f"{label}, {step} steps", run, column
 

@@ -7,7 +7,7 @@ Ids need no check here: what they name is said by their types, and checked with 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from revocab.closed import BEST, PLACES, Step, unknown
 from revocab.evaluation.generation.kind import find_kind
@@ -40,18 +40,16 @@ def unknowns(key: str, names: Iterable[str], known: Collection[str], what: str) 
 def unscored(
     experiment: Experiment, key: str, runs: Sequence[Run], tasks: Collection[str], step: Step
 ) -> Iterator[str]:
-    """Yield a problem for every run that is not scored at a step at which its tasks are shown.
-
-    Runs that are not scored at all have dashes; it is a problem if there are no others.
+    """Yield a problem for every run that is not scored at a step at which its tasks are shown. Runs
+    that are not scored at all have dashes; it is a problem if there are no others.
     """
     known = set(tasks) & set(task_languages(experiment))
     for group in dict.fromkeys(run.group for run in runs):
-        if left := sorted(known - group_tasks(experiment, group)):
-            spoken = ", ".join(experiment.runs[group].languages or ())
+        if left := ", ".join(sorted(known - group_tasks(experiment, group))):
+            spoken = f"runs.{group}.languages: {', '.join(experiment.runs[group].languages or ())}"
             yield (
-                f"{key}: runs of group {group!r} are not scored on {', '.join(left)}, being in "
-                f"other languages than the group's (runs.{group}.languages: {spoken}); name other "
-                "tasks, or add the language there"
+                f"{key}: runs of group {group!r} are not scored on {left}, being in other languages"
+                f" than the group's ({spoken}); name other tasks, or add the language there"
             )
     if not any(run.evaluate for run in runs):
         silent = ", ".join(run.id for run in runs)
@@ -81,24 +79,11 @@ def wrong_steps(
         return  # all runs have step 0 and no other, whatever is wanted
     numbers = sorted({step for run in trained for step in run.steps})
     names = list(dict.fromkeys([*PLACES, *(name for run in trained for name in run.stage_ends)]))
+    known = f"{', '.join(map(str, numbers))}; or by name: {', '.join(names)}"
     for step in steps:
         if step not in numbers and step not in names:
-            yield (
-                f"{key}: step {step!r} is not a checkpoint of a run of group {group!r}"
-                " (checkpoints: "
-                f"{', '.join(map(str, numbers))}; or by name: {', '.join(names)})"
-                + (AS_A_RUN if step == BEST else "")
-            )
-
-
-def unknown_choices(experiment: Experiment, key: str, chosen: Mapping[str, str]) -> Iterator[str]:
-    """Yield a problem for metrics of tasks that are not generative, and metrics they lack."""
-    generated = experiment.evaluation.generation.tasks
-    for task, metric in chosen.items():
-        if task in generated:
-            yield from wrong_metrics(experiment, f"{key}.metrics.{task}", task, [metric])
-        else:
-            yield unknown(f"{key}.metrics", task, generated, "generation task")
+            about = f"a checkpoint of a run of group {group!r} (checkpoints: {known})"
+            yield f"{key}: step {step!r} is not {about}" + (AS_A_RUN if step == BEST else "")
 
 
 def wrong_metrics(
@@ -139,10 +124,10 @@ def unmeasured_steps(
             names.update(dict.fromkeys(run.stage_ends))
     if not numbers:
         return  # all runs have step 0 and no other, whatever is wanted
+    known = f"measured: {', '.join(map(str, sorted(numbers)))}; or by name: {', '.join(names)}"
     for step in steps:
         if step not in numbers and step not in names:
             yield (
-                f"{key}: held-out loss is measured at no step {step!r} of these runs (measured: "
-                f"{', '.join(map(str, sorted(numbers)))}; or by name: {', '.join(names)}); "
+                f"{key}: held-out loss is measured at no step {step!r} of these runs ({known}); "
                 "heldout_every of their recipes adds steps"
             )

@@ -1,21 +1,25 @@
-"""The runs of an experiment as tables and figures name them: replicates as one, groups, tasks."""
+"""The runs of an experiment as tables and figures name them: replicates as one, groups, tasks; and
+names that readers see, of metrics and runs, and of tables and figures by their number.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
 
 from revocab.closed import Id
 from revocab.errors import RevocabError
-from revocab.evaluation.metrics import families
+from revocab.evaluation.generation.kind import metrics
+from revocab.evaluation.metrics import UNKNOWN, families
+from revocab.initialise.method import methods
 from revocab.report.annotations import Experiment, Run
 
 
 class RunIndex:
-    """An experiment and its runs, by id, group, name and task.
-
-    It holds of a file that is wrong, too: runs are expanded before they are checked.
+    """An experiment and its runs, by id, group, name and task. It holds of a file that is wrong,
+    too: runs are expanded before they are checked.
     """
 
     def __init__(self, experiment: Experiment, runs: Iterable[Run]):
@@ -43,22 +47,12 @@ class RunIndex:
     def _by_id(self) -> dict[str, Run]:
         return {run.id: run for run in (*reversed(self.shown), *reversed(self.runs))}
 
-    @cached_property
-    def _replicates(self) -> dict[str, list[Run]]:
-        replicates: dict[str, list[Run]] = {}
-        for run in self.runs:
-            if run.replicate_of:
-                replicates.setdefault(run.replicate_of, []).append(run)
-        return replicates
-
     def replicates(self, run: Run) -> list[Run]:
-        return self._replicates.get(run.id, [run])
+        return [each for each in self.runs if each.replicate_of == run.id] or [run]
 
     @property
     def ids(self) -> list[str]:
-        return list(
-            dict.fromkeys([*(run.id for run in self.runs), *(run.id for run in self.shown)])
-        )
+        return list(dict.fromkeys(run.id for run in (*self.runs, *self.shown)))
 
     def run(self, identifier: str) -> Run:
         if (run := self._by_id.get(identifier)) is not None:
@@ -82,15 +76,10 @@ class RunIndex:
 
     def choice_tasks(self, language: str) -> list[str]:
         """Return multiple-choice task ids of a language by family, in the paper's order."""
-        tasks = self.experiment.evaluation.multiple_choice.tasks
-        of_language = [task for task, entry in tasks.items() if entry.language == language]
         rank = {family: number for number, family in enumerate(families())}
-
-        def place(task: str) -> tuple[int, str, str]:
-            family = tasks[task].family
-            return rank.get(family, len(rank)), family, task
-
-        return sorted(of_language, key=place)
+        named = [(self.family(task), task) for task in choices_in(self.experiment, language)]
+        named.sort(key=lambda pair: (rank.get(pair[0], len(rank)), *pair))
+        return [task for _, task in named]
 
     def family(self, task: str) -> str:
         return self.experiment.evaluation.multiple_choice.tasks[task].family
@@ -135,3 +124,46 @@ def text_languages(experiment: Experiment) -> list[str]:
     corpora = experiment.corpora
     texts = text_corpora(experiment, experiment.evaluation.heldout)
     return list(dict.fromkeys(corpora[corpus].language for corpus in texts if corpus in corpora))
+
+
+def metric_label(metric: str) -> str:
+    return metrics().get(metric, UNKNOWN).label or metric
+
+
+def method_label(run: Run) -> str:
+    """Return a run's row label: its own for a model shown as it is, else method and variant. A run
+    called ``sava-anchors200`` with method ``sava`` is "SAVA (anchors 200)".
+    """
+    if not run.made:
+        return run.label
+    known = methods()
+    if run.name in known:
+        return known[run.name].label
+    if not run.name.startswith(f"{run.method}-"):
+        return run.name
+    variant = re.sub(r"(?<=[a-z])(?=\d)", " ", run.name[len(run.method) + 1 :])
+    # Results may be older than a method's name.
+    label = known[run.method].label if run.method in known else run.method
+    return f"{label} ({variant.replace('-', ' ')})"
+
+
+def numbered(identifier: str) -> str:
+    """Return ``table03`` as "Table 3", ``figure01`` as "Figure 1"; nothing for an id of words."""
+    match = re.fullmatch(r"(table|figure)0*(\d+)", identifier)
+    return f"{match[1].capitalize()} {match[2]}" if match else ""
+
+
+def anchor(identifier: str, what: str) -> str:
+    """Return where a table or figure stands on the page: one id may name one of each."""
+    return identifier if numbered(identifier) else f"{what}-{identifier}"
+
+
+def headed(identifier: str, title: str) -> str:
+    return ": ".join(filter(None, (numbered(identifier), title)))
+
+
+def in_order(identifiers: Iterable[str]) -> list[str]:
+    """Return ids of tables or figures as a page shows them: numbered ones by number, then the
+    others in the order given, which is that of the experiment file.
+    """
+    return sorted(identifiers, key=lambda name: (not numbered(name), numbered(name) and name))

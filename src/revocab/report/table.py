@@ -27,9 +27,8 @@ OTHERWISE, RECOMPUTED = "‡", "†"
 
 @dataclass
 class Cell:
-    """A number with its error, its published counterpart and its origin; or a text.
-
-    ``scale`` multiplies value, error and published value when they are shown (100: per cent).
+    """A number with its error, its published counterpart and its origin; or a text. ``scale``
+    multiplies value, error and published value when they are shown (100: per cent).
     """
 
     value: float | None = None
@@ -114,23 +113,16 @@ class Cell:
         seeds_low, seeds_high = self.seed_interval or (None, None)
         compared = self.compared()
         values = {
-            "": self.value,
-            " stderr": self.stderr,
-            " low": low,
-            " high": high,
-            " p": self.p_value,
-            " deviation": self.deviation,
-            " seeds low": seeds_low,
-            " seeds high": seeds_high,
+            "": self.value, " stderr": self.stderr, " low": low, " high": high,
+            " p": self.p_value, " deviation": self.deviation,
+            " seeds low": seeds_low, " seeds high": seeds_high,
             " published": compared,
             " published otherwise": self.published if compared is None else None,
-        }
-        numbers = {
-            more: ""
-            if value is None
-            else repr(round(value * (1 if more == " p" else self.scale), 6))
-            for more, value in values.items()
-        }
+        }  # fmt: skip
+        numbers = dict.fromkeys(values, "")
+        for more, value in values.items():
+            if value is not None:
+                numbers[more] = repr(round(value * (1 if more == " p" else self.scale), 6))
         return numbers if self.text in (None, MISSING) else {**numbers, "": self.text}
 
 
@@ -144,10 +136,9 @@ class Row:
 
 @dataclass
 class Table:
-    """A table: one header per column, the first column naming the row.
-
-    ``over`` holds the headers above the headers, one per column (equal neighbours are joined), and
-    ``texts`` says that cells hold long text. ``notes`` stand under the table.
+    """A table: one header per column, the first column naming the row. ``over`` holds the headers
+    above the headers, one per column (equal neighbours are joined), and ``texts`` says that cells
+    hold long text. ``notes`` stand under the table.
     """
 
     header: list[str]
@@ -165,12 +156,10 @@ class Table:
     limited: str | None = None
 
     def as_csv(self) -> str:
-        """Return the numbers of the table, one row each.
-
-        A column has further ones where a number of it has more to say. The column ``block`` names
-        the heading above a row, ``limited`` says how the scores are limited.
+        """Return the numbers of the table, one row each. A column has further ones where a number
+        of it has more to say. The column ``block`` names the heading above a row, ``limited`` says
+        how the scores are limited.
         """
-        blocks = any(row.section for row in self.rows)
         rows = [
             {"block": block, "limited": self.limited}
             | {
@@ -180,7 +169,7 @@ class Table:
             }
             for block, row in self.rows_in_blocks()
         ]
-        names = ["block"] * blocks
+        names = ["block"] * any(row.section for row in self.rows)
         names += [
             f"{name}{more}"
             for name in self.columns
@@ -237,9 +226,8 @@ def text(content: str, provenance: str | None = None) -> Cell:
 
 
 def mark_cells(cells: Sequence[Cell], better: Better = "higher") -> None:
-    """Mark the best and the second-best of some values; equal values share their mark.
-
-    Where fewer than two different values stand, nothing is marked.
+    """Mark the best and the second-best of some values; equal values share their mark. Where fewer
+    than two different values stand, nothing is marked.
     """
     numbers = [cell for cell in cells if cell.text is None]
     values = {value for cell in numbers if (value := cell.rounded()) is not None}
@@ -253,9 +241,6 @@ def mark_cells(cells: Sequence[Cell], better: Better = "higher") -> None:
             cell.mark = "second"
 
 
-# What is computed of cells ------------------------------------------------------------------------
-
-
 def mean_over_seeds(cells: Sequence[Cell]) -> Cell:
     """Return the mean of the cells of replicates; of texts that differ a dash, of a missing number
     none.
@@ -266,59 +251,39 @@ def mean_over_seeds(cells: Sequence[Cell]) -> Cell:
     if any(cell.text is not None for cell in cells):
         return first if len({cell.text for cell in cells}) == 1 else text(MISSING)
     values = [cell.value for cell in cells if cell.value is not None]
-    if len(values) < len(cells):
-        return replace(first, value=None, stderr=None, interval=None)
     errors = [cell.stderr for cell in cells if cell.stderr is not None]
-    return replace(
-        first,
-        value=fmean(values),
-        stderr=fmean(errors) if len(errors) == len(cells) else None,
-        interval=None,
-        deviation=deviation(values),
-        seeds=len(values),
-    )
+    mean = replace(first, value=None, stderr=None, interval=None)
+    if len(values) == len(cells):
+        mean.value, mean.deviation, mean.seeds = fmean(values), deviation(values), len(values)
+        mean.stderr = fmean(errors) if len(errors) == len(cells) else None
+    return mean
 
 
 def average_cells(rows: Sequence[Sequence[Cell]]) -> list[Cell]:
     """Return the mean of every column of some rows; without a value where one is missing."""
-    means = []
-    for column in zip(*rows, strict=True):
-        values = [cell.value for cell in column if cell.value is not None]
-        mark = max(cell.published_mark for cell in column)
-        if any(cell.text is not None for cell in column):
-            means.append(text(MISSING))
-        elif len(values) < len(column):
-            means.append(Cell(published_mark=mark))
-        else:
-            means.append(replace(mean_cell(column), published_mark=mark))
-    return means
+    return [mean_cell(column) for column in zip(*rows, strict=True)]
 
 
 def mean_cell(cells: Sequence[Cell]) -> Cell:
     """Return the mean of values with its error, items being independent and seeds the same."""
+    values = [cell.value for cell in cells if cell.value is not None]
     errors = [cell.stderr for cell in cells if cell.stderr is not None]
     spreads = [cell.deviation for cell in cells if cell.deviation is not None]
-    return Cell(
-        fmean(cell.value or 0.0 for cell in cells),
-        math.hypot(*errors) / len(cells) if len(errors) == len(cells) else None,
-        digits=cells[0].digits,
-        deviation=fmean(spreads) if len(spreads) == len(cells) else None,
-        seeds=min((cell.seeds for cell in cells if cell.seeds), default=None),
-    )
-
-
-def item_error(cell: Cell) -> float | None:
-    """Return a value's standard error over items: where all of few are equal, by its interval."""
-    if cell.interval is None:
-        return cell.stderr
-    return max(cell.stderr or 0.0, (cell.interval[1] - cell.interval[0]) / (2 * NORMAL_95))
+    if any(cell.text is not None for cell in cells):
+        return text(MISSING)
+    mean = Cell(published_mark=max(cell.published_mark for cell in cells))
+    if len(values) == len(cells):
+        mean.value, mean.digits = fmean(values), cells[0].digits
+        mean.stderr = math.hypot(*errors) / len(cells) if len(errors) == len(cells) else None
+        mean.deviation = fmean(spreads) if len(spreads) == len(cells) else None
+        mean.seeds = min((cell.seeds for cell in cells if cell.seeds), default=None)
+    return mean
 
 
 def difference(first: Cell, second: Cell) -> Difference | None:
-    """Return a value minus another, with its errors; None where one is missing.
-
-    Items are independent, and so are seeds, of which equal ones are paired. Without errors over
-    items it is known where all that is trained has enough seeds.
+    """Return a value minus another, with its errors; None where one is missing. Items are
+    independent, and so are seeds, of which equal ones are paired. Without errors over items it is
+    known where all that is trained has enough seeds.
     """
     if first.value is None or second.value is None:
         return None
@@ -326,7 +291,11 @@ def difference(first: Cell, second: Cell) -> Difference | None:
     if first.exact and second.exact:
         return Difference(value)
     pair = (first, second)
-    errors = [item_error(cell) for cell in pair]
+    errors = [cell.stderr for cell in pair]
+    for number, cell in enumerate(pair):
+        if cell.interval:  # where all of few items are equal, it tells more than their error
+            width = cell.interval[1] - cell.interval[0]
+            errors[number] = max(cell.stderr or 0.0, width / (2 * NORMAL_95))
     spread = math.hypot(*(cell.deviation or 0.0 for cell in pair))
     seeds = min((cell.seeds for cell in pair if cell.seeds), default=1)
     shared = first.by_seed.keys() & second.by_seed.keys()

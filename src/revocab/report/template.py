@@ -13,8 +13,7 @@ from revocab.evaluation.generation.kind import generation_kinds
 from revocab.evaluation.metrics import COMET_METRICS
 from revocab.evaluation.over_seeds import FEWEST_SEEDS, SIGNIFICANT, most_exchanges
 from revocab.languages import language_label
-from revocab.report.names import anchor, headed, method_label, metric_label, numbered
-from revocab.report.runs import group_tasks
+from revocab.report.runs import anchor, group_tasks, headed, method_label, metric_label, numbered
 from revocab.report.table import MISSING, OTHERWISE, RECOMPUTED, Table
 
 if TYPE_CHECKING:
@@ -24,22 +23,22 @@ if TYPE_CHECKING:
 
 TEMPLATES = Path(__file__).parent / "templates"
 
-_LATEX = {
+_LATEX = str.maketrans({
     "†": r"\textdagger{}", "‡": r"\textdaggerdbl{}",
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "±": r"$\pm$", "×": r"$\times$", "–": "--", "<": r"\textless{}", ">": r"\textgreater{}",
     "\n": r" \newline ",
-}  # fmt: skip
-_MARKDOWN = {**{character: f"\\{character}" for character in "\\`*_|<>[]&~$"}, "\n": "<br>"}
+})  # fmt: skip
+_MARKDOWN = str.maketrans({**{mark: f"\\{mark}" for mark in "\\`*_|<>[]&~$"}, "\n": "<br>"})
 
 
 def latex_escape(content: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in content)
+    return content.translate(_LATEX)
 
 
 def markdown_escape(content: str) -> str:
-    return "".join(_MARKDOWN.get(character, character) for character in content)
+    return content.translate(_MARKDOWN)
 
 
 def readable(value: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -26,7 +26,6 @@ from revocab.languages import language_label
 from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.kind import manifest
 from revocab.report.references import (
-    unknown_choices,
     unmeasured_steps,
     unscored,
     without_heldout_text,
@@ -63,7 +62,6 @@ class RunValue(Closed):
 
     def cell(self, results: Results, run: Run) -> Cell:
         """Return the number of a run as it is shown: the mean over its replicates, if it has any.
-
         Of texts that differ it is a dash. Where a task has other items than expected, the published
         value beside it is marked.
         """
@@ -75,11 +73,10 @@ class RunValue(Closed):
             for each, cell in seeded
             if cell.value is not None and (run.trains or len(cells) > 1)
         }
-        cell = replace(
-            mean_over_seeds(cells), by_seed=by_seed, exact=self.exact, better=self.better
-        )
+        cell = replace(mean_over_seeds(cells), by_seed=by_seed)
+        cell.exact, cell.better = self.exact, self.better
         if results.other_items.keys() & set(self.tasks(results.experiment)):
-            return replace(cell, published_mark=OTHERWISE)
+            cell.published_mark = OTHERWISE
         return cell
 
     def problems(self, experiment: Experiment, key: str, runs: Sequence[Run]) -> Iterable[str]:
@@ -92,9 +89,6 @@ class RunValue(Closed):
 
     def tasks(self, experiment: Experiment) -> Iterable[str]:
         return ()
-
-
-# Scores -------------------------------------------------------------------------------------------
 
 
 class TaskScore(RunValue):
@@ -133,14 +127,11 @@ class TaskScore(RunValue):
         else:
             row = results.scores.get(run.id, at[0], self.task, metric)
         metric = metric or (row["metric"] if row else "acc")
-        cell = Cell(
-            published=results.printed(run, at[0], self.task, metric),
-            scale=shown_scale(metric),
-        )
+        published = results.printed(run, at[0], self.task, metric)
+        cell = Cell(published=published, scale=shown_scale(metric))
         if row is not None:
-            cell.value, cell.stderr, cell.provenance = (
-                row[name] for name in ("value", "stderr", "provenance")
-            )
+            cell.value, cell.stderr = row["value"], row["stderr"]
+            cell.provenance = row["provenance"]
             if row["low"] is not None and row["high"] is not None:
                 cell.interval = (row["low"], row["high"])
         return cell
@@ -178,46 +169,38 @@ class Average(RunValue):
         return list(self.named or ())
 
     def of_training(self, results: Results, run: Run) -> Cell:
-        """Return the unweighted mean and its standard error, items being independent.
-
-        Without a value if a score is missing: a mean over fewer tasks could not be compared.
+        """Return the unweighted mean and its standard error, items being independent. Without a
+        value if a score is missing: a mean over fewer tasks could not be compared.
         """
         if not run.evaluate:
             return text(MISSING)
-        cells = [
-            TaskScore(task=task, metric=metric, step=self.step).of_training(results, run)
-            for task, metric in self._metrics(results.experiment).items()
-        ]
+        generated, cells = results.experiment.evaluation.generation.tasks, []
+        for task in self.tasks(results.experiment):
+            chosen = task in generated
+            metric = metric_of(results.experiment, task, self.metrics) if chosen else None
+            score = TaskScore(task=task, metric=metric, step=self.step)
+            cells.append(score.of_training(results, run))
         scores = []
-        for cell in cells:
-            factor = cell.scale / self.unit
-            value, error = cell.value, cell.stderr
+        for part in cells:
+            factor = part.scale / self.unit
+            value, error = part.value, part.stderr
             scores.append((value and value * factor, error and error * factor))
-        mean = mean_score(scores)
-        cell = Cell(published=self._published(results, run), scale=self.unit)
-        if mean is not None:
+        cell = Cell(scale=self.unit)
+        if (mean := mean_score(scores)) is not None:
             (cell.value, cell.stderr), cell.provenance = mean, cells[0].provenance
+        if self.language is not None and (at := run.select([self.step])):
+            printed = results.printed(run, at[0], average_task(self.language), AVERAGE)
+            cell.published = printed and 100 * printed / self.unit
         return cell
 
-    def _published(self, results: Results, run: Run) -> float | None:
-        """Return what the paper prints of a language's average."""
-        at = run.select([self.step])
-        if self.language is None or not at:
-            return None
-        printed = results.printed(run, at[0], average_task(self.language), AVERAGE)
-        return printed and 100 * printed / self.unit
-
-    def _metrics(self, experiment: Experiment) -> dict[str, str | None]:
-        generated = experiment.evaluation.generation.tasks
-        return {
-            task: metric_of(experiment, task, self.metrics) if task in generated else None
-            for task in self.tasks(experiment)
-        }
-
     def problems(self, experiment: Experiment, key: str, runs: Sequence[Run]) -> Iterator[str]:
-        named = self.tasks(experiment)
-        yield from unknown_choices(experiment, key, self.metrics)
-        yield from unscored(experiment, key, runs, named, self.step)
+        generated = experiment.evaluation.generation.tasks
+        for task, metric in self.metrics.items():
+            if task in generated:
+                yield from wrong_metrics(experiment, f"{key}.metrics.{task}", task, [metric])
+            else:
+                yield unknown(f"{key}.metrics", task, generated, "generation task")
+        yield from unscored(experiment, key, runs, self.tasks(experiment), self.step)
 
 
 class HelperSimilarity(RunValue):
@@ -258,9 +241,6 @@ def metric_of(experiment: Experiment, task: str, chosen: Mapping[str, str]) -> s
     return chosen.get(task) or entry.score or find_kind(entry.kind).columns()[0]
 
 
-# Losses and text ----------------------------------------------------------------------------------
-
-
 class TrainingText(RunValue):
     """How much a run was trained on, in all or of one language."""
 
@@ -279,21 +259,14 @@ class TrainingText(RunValue):
         if not run.trains:
             return text(MISSING)
         where = f"runs/{run.id}/manifest.json"
-        value = self._count(results, results.json(where) or {})
+        trained, named = results.json(where) or {}, results.experiment.corpora
+        value = trained.get(self.counted)
+        if self.language is not None:
+            counts = trained.get("corpora")
+            known = [corpus for corpus in counts or () if corpus in named]
+            spoken = [corpus for corpus in known if named[corpus].language == self.language]
+            value = None if counts is None else sum(counts[name][self.counted] for name in spoken)
         return Cell(value, scale=1e-6, digits=3, provenance=where)
-
-    def _count(self, results: Results, manifest: dict[str, Any]) -> float | None:
-        if self.language is None:
-            return manifest.get(self.counted)
-        counts = manifest.get("corpora")
-        if counts is None:
-            return None
-        named = results.experiment.corpora
-        return sum(
-            counted[self.counted]
-            for corpus, counted in counts.items()
-            if corpus in named and named[corpus].language == self.language
-        )
 
     def problems(self, experiment: Experiment, key: str, runs: Sequence[Run]) -> Iterator[str]:
         known = {corpus.language for corpus in experiment.corpora.values()}
@@ -387,9 +360,6 @@ class FirstStepLoss(RunValue):
 
 def unit(reference: str | None) -> str:
     return f"nats per token of {reference}" if reference else "bits per byte"
-
-
-# Tokenizers ---------------------------------------------------------------------------------------
 
 
 class Fertility(RunValue):

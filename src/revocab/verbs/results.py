@@ -57,7 +57,7 @@ def make_tables(*, inputs: ResultsFolder, options: Job, out: Path) -> None:
 @verb(finds=(FIGURES, METHODS))
 def make_figures(*, inputs: ResultsFolder, options: Job, out: Path) -> None:
     """Draw every figure of an experiment, as SVG and PNG."""
-    from revocab.report.make_figures import make_figures
+    from revocab.report.make_tables import make_figures
 
     make_figures(inputs.results, out, inputs.experiment)
 
@@ -77,7 +77,7 @@ def build_report(*, inputs: ResultsFolder, options: Job, out: Path) -> None:
 @verb(out="checks.json to write", writes="file", finds=(TABLES, KINDS))
 def check_artefacts(*, inputs: ResultsFolder, options: Job, out: Path) -> None:
     """Check every table, figure and score of an experiment; list all problems."""
-    from revocab.report.checks import check_artefacts
+    from revocab.report.results.scores import check_artefacts
 
     check_artefacts(inputs.results, out, inputs.experiment, changed_files)
 

@@ -12,19 +12,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from revocab.evaluation.over_seeds import (
-    FEWEST_SEEDS,
-    Difference,
-    SeedInterval,
-    all_of,
-    paired_difference,
-    tell,
-)
+from revocab.evaluation.over_seeds import FEWEST_SEEDS, Difference, all_of, paired_difference, tell
 from revocab.report.annotations import Experiment, Run
 from revocab.report.claims import Claim
 from revocab.report.results import Record, Results, number
 from revocab.report.results.scores import AVERAGE, average_task
-from revocab.report.table import Cell, difference
+from revocab.report.table import difference
 from revocab.report.tables.significance import is_marked
 from revocab.report.template import notes
 from revocab.report.values import Average, HeldoutLoss
@@ -52,23 +45,16 @@ def claim_of(kind: str, holds: bool | None, **about: Any) -> Claim:
     return Claim(statement, " ".join(numbers), holds)
 
 
-# What runs are adapted to -------------------------------------------------------------------------
-
-
 def adapted_language(results: Results, group: str) -> str | None:
     """Return the language whose share grows most from what a group's source model was pretrained on
-    to what the group's first run on text sees.
-
-    Where the source model is not pretrained in this experiment, it is the language with the largest
-    share; of equals, the one that the mixture names first. None if no run is trained on text:
-    tuning on answers adapts a model to no language.
+    to what the group's first run on text sees. Where the source model is not pretrained in this
+    experiment, it is the language with the largest share; of equals, the one that the mixture names
+    first. None if no run is trained on text: tuning on answers adapts a model to no language.
     """
     experiment = results.experiment
     for run in results.group(group, evaluated=False):
-        if not run.trains or run.recipe is None or run.mixture is None:
-            continue
-        recipe = experiment.recipes[run.recipe]
-        if recipe.loss == ANSWERS:
+        recipe = experiment.recipes.get(run.recipe or "")
+        if not run.trains or recipe is None or run.mixture is None or recipe.loss == ANSWERS:
             continue
         stages = [
             (run.stage_mixtures.get(stage.name, run.mixture), stage.steps)
@@ -105,12 +91,8 @@ def adapted(results: Results) -> Iterator[tuple[str, str, list[Run]]]:
             yield group, language, [run for run in runs if run.trains]
 
 
-# Which run ends best ------------------------------------------------------------------------------
-
-
 def winners(results: Results) -> Iterator[Claim]:
     """Yield which run of a group ends best on held-out text, and whether it is ahead of all others.
-
     The winner is picked by the losses that are then compared. Its intervals therefore hold for all
     pairs of the group's runs at once, whichever run had won.
     """
@@ -122,7 +104,10 @@ def winners(results: Results) -> Iterator[Claim]:
             continue
         (best, winner, ours), *others = sorted(ended, key=lambda each: each[0])
         pairs = math.comb(sum(len(cell.by_seed) >= FEWEST_SEEDS for *_, cell in ended), 2)
-        leads = [lead_of(ours, cell, pairs) for *_, cell in others]
+        leads = []
+        for *_, cell in others:
+            _, lead = paired_difference(cell.by_seed, ours.by_seed, comparisons=pairs)
+            leads.append(lead if lead is not None and lead.seeds >= FEWEST_SEEDS else None)
         # An interval is of the seeds that both have, and so is its middle.
         entries: list[dict[str, Any]] = [
             {"run": run, "value": value, "lead": lead,
@@ -130,29 +115,18 @@ def winners(results: Results) -> Iterator[Claim]:
             for (value, run, _), lead in zip(others, leads, strict=True)
         ]  # fmt: skip
         first, *rest = entries
-        yield claim_of(
-            "winner",
-            all_of(None if lead is None else tell(lead.low, lead.high) for lead in leads),
-            label=results.experiment.runs[group].label,
-            language=language,
-            winner=winner,
-            best=best,
-            first=first,
-            unsure=[each for each in rest if each["lead"] and each["lead"].low <= 0],
-            few=[each for each in rest if first["lead"] and each["lead"] is None],
-            pairs=pairs,
-        )
-
-
-def lead_of(best: Cell, other: Cell, pairs: int) -> SeedInterval | None:
-    """Return by how much another run loses, by an interval that holds for so many pairs at once;
-    None where seeds are too few to tell.
-    """
-    _, lead = paired_difference(other.by_seed, best.by_seed, comparisons=pairs)
-    return lead if lead is not None and lead.seeds >= FEWEST_SEEDS else None
-
-
-# Tokenizers ---------------------------------------------------------------------------------------
+        holds = all_of(None if lead is None else tell(lead.low, lead.high) for lead in leads)
+        about: dict[str, Any] = {"label": results.experiment.runs[group].label}
+        about |= {
+            "language": language,
+            "winner": winner,
+            "best": best,
+            "first": first,
+            "pairs": pairs,
+        }
+        about["unsure"] = [each for each in rest if each["lead"] and each["lead"].low <= 0]
+        about["few"] = [each for each in rest if first["lead"] and each["lead"] is None]
+        yield claim_of("winner", holds, **about)
 
 
 def falls(results: Results) -> Iterator[Claim]:
@@ -170,35 +144,27 @@ def falls(results: Results) -> Iterator[Claim]:
         for corpus in results.experiment.fertility.corpora:
             rows = [measured.get((tokenizer, corpus), {}) for tokenizer in (source, target)]
             before, after = (number(row.get("fertility")) for row in rows)
-            language = rows[0].get("language")
-            if not before or after is None:
-                continue
-            if language in languages.get((source, target), everywhere):
+            language, spoken = rows[0].get("language"), languages.get((source, target), everywhere)
+            if before and after is not None and language in spoken:
                 fall, trained = 1 - after / before, corpus in results.trained_on(target)
                 about = {"source": source, "target": target, "corpus": corpus, "trained": trained}
                 about |= {"language": language, "before": before, "after": after, "fall": fall}
                 yield claim_of("fertility", fall >= FALL, least=FALL, **about)
 
 
-# Adapted models and their base --------------------------------------------------------------------
-
-
 def beats_base(results: Results) -> Iterator[Claim]:
-    """Yield whether adapted models end better than the base model in the adapted language.
-
-    Whether a difference is more than chance is told by the comparison item by item where a table
-    shows one, else by the errors of both averages, over items and, of runs that have any, over
-    seeds.
+    """Yield whether adapted models end better than the base model in the adapted language. Whether
+    a difference is more than chance is told by the comparison item by item where a table shows one,
+    else by the errors of both averages, over items and, of runs that have any, over seeds.
     """
     for group, language, trained in adapted(results):
         average, base = Average(language=language), results.base(group)
         level = average.cell(results, base)
         compared = comparisons(results, group, average_task(language))
         rows: list[dict[str, Any]] = []
-        for run in trained:
+        for run in (run for run in trained if run.evaluate):
             cell = average.cell(results, run)
-            found = difference(cell, level) if run.evaluate else None
-            if found is not None:
+            if found := difference(cell, level):
                 row = {"run": run, "cell": cell, "found": found}
                 rows.append({**row, "compared": compared.get((run.id, base.id))})
         verdicts = [is_above(row["found"], len(rows), row["compared"]) for row in rows]

@@ -14,10 +14,9 @@ from revocab.languages import language_label
 from revocab.report.annotations import Axes, Experiment, Figure
 from revocab.report.drawing import SPARE_COLOURS, Palette, nothing_yet
 from revocab.report.kind import FigureOptions, Place
-from revocab.report.names import method_label
 from revocab.report.references import unknowns
 from revocab.report.results import Results
-from revocab.report.runs import RunIndex
+from revocab.report.runs import RunIndex, method_label
 from revocab.report.table import Cell
 from revocab.report.tables.languages import AVERAGE, ModelsByLanguageTable
 from revocab.report.tables.runs import RunsTable
@@ -151,22 +150,17 @@ class ModelsByLanguageFigure(FigureOptions):
 
     @model_validator(mode="after")
     def _can_be_drawn(self) -> ModelsByLanguageFigure:
+        needed = {"averages": "averages", "changes": "change"}.get(self.show)
         for name, table in self.tables.items():
-            if self.show == "averages" and not table.averages:
-                raise ValueError(f"tables.{name}: no averages, which this figure shows; give some")
-            if self.show == "changes" and table.change is None:
-                raise ValueError(f"tables.{name}: no change, which this figure shows; give it")
+            if needed and not getattr(table, needed):
+                raise ValueError(f"tables.{name}: no {needed}, which this figure shows; give it")
         return self
 
     @property
     def columns(self) -> list[str]:
-        names = [
-            name
-            for table in self.tables.values()
-            for name in table.columns
-            if self.show != "changes" or name != table.base
-        ]
-        return list(dict.fromkeys(names))
+        tables, bases = self.tables.values(), self.show != "changes"
+        pairs = [(table, name) for table in tables for name in table.columns]
+        return list(dict.fromkeys(name for table, name in pairs if bases or name != table.base))
 
     def draw(self, results: Results, palette: Palette) -> Figure:
         from matplotlib import pyplot
@@ -182,9 +176,8 @@ class ModelsByLanguageFigure(FigureOptions):
                 axes.set_ylim(0, max(axes.get_ylim()[1], 1))
         handles, labels = grid[0, 0].get_legend_handles_labels()
         if handles:
-            figure.legend(
-                handles, labels, loc="outside upper center", ncols=3, fontsize=8, markerscale=2
-            )
+            look: dict[str, Any] = {"ncols": 3, "fontsize": 8, "markerscale": 2}
+            figure.legend(handles, labels, loc="outside upper center", **look)
         return figure
 
     def panels(self, results: Results) -> Iterator[Panel]:
@@ -220,12 +213,10 @@ class ModelsByLanguageFigure(FigureOptions):
         else:
             groups = list(map(language_label, languages))
             for column in self.columns:
-                series = {
-                    options.title: [
-                        bars[name, row, options.change_header(column)] for row in groups
-                    ]
-                    for name, options in tables.items()
-                }
+                series = {}
+                for name, options in tables.items():
+                    change = options.change_header(column)
+                    series[options.title] = [bars[name, row, change] for row in groups]
                 yield column, "gain over the base", groups, series
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:

@@ -35,11 +35,10 @@ from revocab.report.drawing import (
     panels,
 )
 from revocab.report.kind import FigureOptions, Place
-from revocab.report.names import method_label
 from revocab.report.references import without_heldout_text
 from revocab.report.results import Results, number
 from revocab.report.results.heldout_losses import Progress, heldout_curve, training_progress
-from revocab.report.runs import RunIndex, choices_in, text_languages
+from revocab.report.runs import RunIndex, choices_in, method_label, text_languages
 from revocab.report.values import Average
 
 BASE = "base model"
@@ -213,7 +212,6 @@ def training_losses(results: Results, run: Run, column: str) -> dict[int, float]
 
 def smooth(values: Sequence[float]) -> list[float]:
     """Return values averaged over their neighbours (Gaussian, sigma a share of their number).
-
     Neighbours on both sides count, so that the curve does not lag behind a fall.
     """
     import numpy as np
@@ -233,7 +231,13 @@ def scale_axes(axes: Axes, scale: str, first: float) -> None:
 
     if scale == "log":
         axes.set_xscale("symlog", linthresh=first, linscale=0.4)
-        axes.set_xticks([0.0, *doublings(first, axes.dataLim.x1)])
+        # Powers of two times the first place, or the next 1, 2 or 5 times a power of ten.
+        if first % 1:
+            ten = 10.0 ** math.floor(math.log10(first))
+            first = next(step * ten for step in (1, 2, 5, 10) if step * ten >= first)
+        last = axes.dataLim.x1
+        count = 1 + int(math.log2(last / first) + 1e-9) if last > first else 1
+        axes.set_xticks([0.0, *(first * 2.0**n for n in range(0, count, -(-count // TICKS)))])
         axes.xaxis.set_major_formatter("{x:.3g}")
     low, high = axes.dataLim.intervaly
     wide = scale == "log" or (scale == "auto" and high >= OUTLYING * low)
@@ -244,17 +248,6 @@ def scale_axes(axes: Axes, scale: str, first: float) -> None:
         axes.yaxis.set_major_formatter("{x:.3g}")
         axes.set_ylabel(f"{axes.get_ylabel()}, log scale")
     axes.minorticks_off()
-
-
-def doublings(first: float, last: float) -> list[float]:
-    """Return powers of two times ``first``, up to ``last``, thinned to what can be read; ``first``
-    becomes 1, 2 or 5 times a power of ten unless it is whole.
-    """
-    if first % 1:
-        ten = 10.0 ** math.floor(math.log10(first))
-        first = next(step * ten for step in (1, 2, 5, 10) if step * ten >= first)
-    count = 1 + int(math.log2(last / first) + 1e-9) if last > first else 1
-    return [first * 2.0**power for power in range(0, count, -(-count // TICKS))]
 
 
 class AverageScoreFigure(FigureOptions):
@@ -326,12 +319,20 @@ class AverageScoreFigure(FigureOptions):
         score = "accuracy" if self.language else "score"
         what = f"mean {score} of {len(tasks)} tasks" if len(tasks) > 1 else f"{score}, {tasks[0]}"
         about = language_label(self.language) if self.language else results.model_label(runs[0])
-        axes.set(title=f"{about}, mean ± standard error", xlabel="training steps")
-        axes.set(ylabel=f"{what} (%)", xlim=(first - margin, last + margin))
+        axes.set(
+            title=f"{about}, mean ± standard error", xlim=(first - margin, last + margin),
+            xlabel="training steps", ylabel=f"{what} (%)",
+        )  # fmt: skip
         if not axes.has_data():
             nothing_yet(axes)
         elif self.language:
-            ends += draw_chance(axes, [family_chance(results.family(task)) for task in tasks])
+            guesses = [family_chance(results.family(task)) for task in tasks]
+            known = [guess for guess in guesses if guess is not None]
+            low, high = axes.get_ylim()
+            level = 100 * fmean(known or [0])
+            if len(known) == len(guesses) and level >= low - (high - low) * NEAR:
+                axes.axhline(level, color=CHANCE, linestyle=":", linewidth=1.4)
+                ends.append((level, "chance", CHANCE))
         label_ends(axes, ends)
         return figure
 
@@ -342,16 +343,6 @@ class AverageScoreFigure(FigureOptions):
         for run in index.group(self.group):
             for step in self.steps(index, run):
                 yield Place(self.value(step), run)
-
-
-def draw_chance(axes: Axes, guesses: Sequence[float | None]) -> list[Label]:
-    """Draw the average of blind guessing, unless it is unknown or all scores lie far above it."""
-    known = [guess for guess in guesses if guess is not None]
-    low, high = axes.get_ylim()
-    if len(known) < len(guesses) or (level := 100 * fmean(known)) < low - (high - low) * NEAR:
-        return []
-    axes.axhline(level, color=CHANCE, linestyle=":", linewidth=1.4)
-    return [(level, "chance", CHANCE)]
 
 
 FIGURE = (LossFigure, AverageScoreFigure)

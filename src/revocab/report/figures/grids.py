@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from statistics import fmean
 from typing import Any, ClassVar, Literal
 
@@ -11,10 +11,9 @@ from revocab.closed import GroupId
 from revocab.report.annotations import Axes, Figure
 from revocab.report.drawing import Palette, nothing_yet
 from revocab.report.kind import FigureOptions, Place
-from revocab.report.names import method_label
 from revocab.report.results import Results
-from revocab.report.runs import RunIndex
-from revocab.report.tables.sweep import SweepOptions
+from revocab.report.runs import RunIndex, method_label
+from revocab.report.tables.runs import SweepOptions
 from revocab.report.values import HelperSimilarity
 
 #: Below this lightness a colour is dark, so that what stands on it is white.
@@ -107,13 +106,9 @@ class SweepFigure(SweepOptions, FigureOptions):
 
 
 def draw_grid(
-    axes: Axes,
-    numbers: Any,
-    texts: Sequence[Sequence[str]],
-    down: Sequence[str],
-    across: Sequence[str],
+    axes: Axes, numbers: Any, texts: list[list[str]], down: list[str], across: list[str],
     colours: str,
-) -> Any:
+) -> Any:  # fmt: skip
     """Draw numbers as colours, NaN in grey, each with its text; return the image."""
     import numpy as np
 

@@ -55,8 +55,14 @@ class FertilityFigure(TokenizerOptions, FigureOptions):
             rows, columns, figsize=size, sharex=True, sharey=True, squeeze=False,
             layout="constrained",
         )  # fmt: skip
-        drawn = {(tokenizer, corpus) for tokenizer in tokenizers for corpus in corpora}
-        values = {key: each for key, each in fertility_values(results).items() if key in drawn}
+        values: dict[tuple[str, str], list[float]] = {}
+        if results.has("fertility/documents.parquet"):
+            columns_read = ("tokenizer", "corpus", "fertility")
+            path = results.root / "fertility/documents.parquet"
+            documents = read_parquet(path, columns_read).to_pandas()
+            by_series = documents.groupby(["tokenizer", "corpus"])["fertility"].agg(list)
+            drawn = {(tokenizer, corpus) for tokenizer in tokenizers for corpus in corpora}
+            values = {key: each for key, each in by_series.items() if key in drawn}
         means = {key: number(row["fertility"]) for key, row in results.measured_tokenizers.items()}
         limits = span(values)
         entries = results.experiment.corpora
@@ -98,14 +104,6 @@ class FertilityFigure(TokenizerOptions, FigureOptions):
         return figure
 
 
-def fertility_values(results: Results) -> dict[tuple[str, str], list[float]]:
-    path = results.root / "fertility" / "documents.parquet"
-    if not path.is_file():
-        return {}
-    table = read_parquet(path, ("tokenizer", "corpus", "fertility")).to_pandas()
-    return table.groupby(["tokenizer", "corpus"])["fertility"].agg(list).to_dict()
-
-
 def span(values: dict[Any, list[float]]) -> tuple[float, float]:
     """Return the x range: half a per cent of the documents of any series may lie outside it."""
     if not values:
@@ -140,16 +138,14 @@ class TokenCountsFigure(ParallelOptions, FigureOptions):
 
     def draw(self, results: Results, palette: Palette) -> Figure:
         """Return two panels: tokens for parallel text by language, characters per token by corpus.
-
         The counts are those of VocADT's Figure 3; characters per token are LEP's symbols per token.
         """
         from matplotlib import pyplot
 
         setting = results.experiment.fertility
         tokenizers, parallel = setting.tokenizers, setting.parallel
-        languages = {
-            name: language_label(name) for name in (parallel.languages if parallel else ())
-        }
+        spoken = parallel.languages if parallel else ()
+        languages = {language: language_label(language) for language in spoken}
         corpora = {name: name for name in setting.corpora}
         height = 1.6 + 0.3 * len(tokenizers) * max(len(languages), len(corpora), 1)
         figure, grid = pyplot.subplots(1, 2, figsize=(9.4, height), layout="constrained")
@@ -171,11 +167,9 @@ class TokenCountsFigure(ParallelOptions, FigureOptions):
             axes.locator_params(axis="x", nbins=5)
             axes.xaxis.set_major_formatter("{x:,.9g}")
             if axes.containers:
-                columns = max(1, LEGEND // (max(map(len, series)) + PATCH))
-                axes.legend(
-                    loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, fontsize=8,
-                    borderaxespad=0.2,
-                )  # fmt: skip
+                look: dict[str, Any] = {"fontsize": 8, "borderaxespad": 0.2}
+                look["ncols"] = max(1, LEGEND // (max(map(len, series)) + PATCH))
+                axes.legend(loc="lower left", bbox_to_anchor=(0, 1), **look)
         return figure
 
 

@@ -50,11 +50,9 @@ class ExperimentJob(Job):
 
 
 def read_experiment(path: Path) -> Experiment:
-    """Return the validated experiment of ``experiment.json``.
-
-    Raises :class:`RevocabError` naming the file and every key that is wrong or missing: it was
-    written with every default, but for keys that are left out where they say nothing, so that what
-    is missing is older than the key.
+    """Return the validated experiment of ``experiment.json``. Raises :class:`RevocabError` naming
+    the file and every key that is wrong or missing: it was written with every default, but for keys
+    that are left out where they say nothing, so that what is missing is older than the key.
     """
     # The schema is made of table kinds, which read results: neither can import the other first.
     from revocab.experiment.schema import Experiment
@@ -77,9 +75,8 @@ class Results(RunIndex):
     """One experiment's results folder: its validated configuration, runs and measurements."""
 
     def __init__(self, root: str | Path, experiment: str | Path | None = None):
-        """Read ``experiment`` (none: ``experiment.json`` of the folder).
-
-        Raises :class:`RevocabError` naming the file and every key that is wrong.
+        """Read ``experiment`` (none: ``experiment.json`` of the folder). Raises
+        :class:`RevocabError` naming the file and every key that is wrong.
         """
         self.root = Path(root)
         self.experiment_file = Path(experiment) if experiment else self.root / "experiment.json"
@@ -116,10 +113,9 @@ class Results(RunIndex):
         return {(row["tokenizer"], row["language"]): row for row in self.csv(PARALLEL)}
 
     def generation(self, run: Run) -> list[dict[str, str]]:
-        """Return a run's generation scores, those of COMET in place of its empty rows.
-
-        Each row names the file it stands in (``provenance``). Scores of a COMET model that the
-        experiment no longer names are left in their file.
+        """Return a run's generation scores, those of COMET in place of its empty rows. Each row
+        names the file it stands in (``provenance``). Scores of a COMET model that the experiment no
+        longer names are left in their file.
         """
         path, known = f"runs/{run.scored_id}/generation", self.comet_metrics
         rows, apart = (
@@ -133,12 +129,10 @@ class Results(RunIndex):
         return [row for row in rows if place(row) not in scored] + [*scored.values()]
 
     def jsonl(self, *parts: str) -> Iterator[dict[str, Any]]:
-        path = self.root.joinpath(*parts)
-        return read_jsonl(path) if path.is_file() else iter(())
+        return read_jsonl(self.root.joinpath(*parts)) if self.has(*parts) else iter(())
 
     def json(self, *parts: str) -> Any:
-        path = self.root.joinpath(*parts)
-        return read_json(path) if path.is_file() else None
+        return read_json(self.root.joinpath(*parts)) if self.has(*parts) else None
 
     def has(self, *parts: str) -> bool:
         return self.root.joinpath(*parts).is_file()
@@ -154,13 +148,10 @@ class Results(RunIndex):
         """Return what the paper prints of a score, in the unit of ours: the one place where ours
         and theirs are joined.
         """
-        column = task
-        if metric == HELPER_SIMILARITY:
-            column = metric
-        elif task in self.experiment.evaluation.generation.tasks:
-            column = f"{task} {metric}"
-        label, at, name = self.published_place(run, step)
-        printed = self.paper.value(*score_place(label, at, name, column))
+        generated = task in self.experiment.evaluation.generation.tasks
+        column = f"{task} {metric}" if generated else task
+        column = metric if metric == HELPER_SIMILARITY else column
+        printed = self.paper.value(*score_place(*self.published_place(run, step), column))
         return None if printed is None else printed / shown_scale(metric)
 
     @cached_property
@@ -177,41 +168,40 @@ class Results(RunIndex):
 
     @cached_property
     def similarities(self) -> list[Record]:
-        files = sorted(self.root.glob("similarity/**/similarity.csv"))
         return [
             {**row, "similarity": number(row["similarity"]), "step": int(row["step"]),
              "provenance": str(path.relative_to(self.root))}
-            for path in files
+            for path in sorted(self.root.glob("similarity/**/similarity.csv"))
             for row in read_csv(path)
         ]  # fmt: skip
 
     def heldout(self, run: Run) -> tuple[list[Record], str]:
-        """Return held-out losses of a run (of its first replicate), and the file they stand in.
-
-        A base model has those of step 0 of a run in its group that keeps its vocabulary (the same
-        weights and windows); else, if it was pretrained here, those at the end of pretraining;
-        else its own.
+        """Return held-out losses of a run (of its first replicate), and the file they stand in. A
+        base model has those of step 0 of a run in its group that keeps its vocabulary (the same
+        weights and windows); else, if it was pretrained here, those at the end of pretraining; else
+        its own.
         """
+
+        def losses(path: str) -> list[Record]:
+            return [
+                {**row, **{key: number(row[key]) for key in ("loss", "bits_per_byte")},
+                 **{key: int(row[key]) for key in ("step", "bytes")}}
+                for row in self.csv(path)
+            ]  # fmt: skip
+
         run = self.replicates(run)[0]
         if run.base:
             unchanged = [other for other in self.runs if other.group == run.group]
             unchanged = [other for other in unchanged if other.keeps_vocabulary and other.trains]
             files = [(f"runs/{other.id}/{HELDOUT}", 0) for other in unchanged if not other.start]
             for path, step in (*files, (f"models/{run.source}/{HELDOUT}", None)):
-                if rows := self._heldout_rows(path):
+                if rows := losses(path):
                     at = max(row["step"] for row in rows) if step is None else step
                     return [{**row, "step": 0} for row in rows if row["step"] == at], path
             if run.scores_of:
                 return self.heldout(self.run(run.scores_of))
         own = f"runs/{run.scored_id}/{HELDOUT if run.trains else MEASURED}"
-        return self._heldout_rows(own), own
-
-    def _heldout_rows(self, path: str) -> list[Record]:
-        return [
-            {**row, **{key: number(row[key]) for key in ("loss", "bits_per_byte")},
-             **{key: int(row[key]) for key in ("step", "bytes")}}
-            for row in self.csv(path)
-        ]  # fmt: skip
+        return losses(own), own
 
 
 def outputs_file(run: Run, step: int, task: str) -> str:
@@ -219,9 +209,8 @@ def outputs_file(run: Run, step: int, task: str) -> str:
 
 
 def files_read(inputs: ResultsFolder, command: str, group: str | None = None) -> Iterator[Path]:
-    """Yield the files that a command reads of finished results, of a group or of all.
-
-    Nothing where the results lie elsewhere now than where their jobs wrote them.
+    """Yield the files that a command reads of finished results, of a group or of all. Nothing where
+    the results lie elsewhere now than where their jobs wrote them.
     """
     from revocab.experiment.layout import Layout
     from revocab.experiment.paths import MANIFEST

@@ -26,9 +26,8 @@ def heldout_curve(
     *,
     answers: bool = False,
 ) -> dict[int, float]:
-    """Return the loss on all held-out text of a language by step, ascending.
-
-    Answers in conversations do not count, or with ``answers`` they alone. In bits per byte; with
+    """Return the loss on all held-out text of a language by step, ascending. Answers in
+    conversations do not count, or with ``answers`` they alone. In bits per byte; with
     ``reference``, in nats per token of that tokenizer on the same text. A step at which a text has
     no loss, or no count of tokens, is left out.
     """
@@ -57,10 +56,8 @@ def heldout_curve(
 
 
 def loss_at(run: Run, curve: Mapping[int, float], step: Step) -> float | None:
-    """Return a run's loss at a step; None if it has none there.
-
-    A number may be a step at which only held-out loss was measured. A run that is not trained has
-    step 0, whatever is wanted.
+    """Return a run's loss at a step; None if it has none there. A number may be a step at which
+    only held-out loss was measured. A run that is not trained has step 0, whatever is wanted.
     """
     if isinstance(step, int) and run.trains:
         return curve.get(step)
@@ -71,16 +68,14 @@ Progress = Literal["steps", "bytes", "flops"]
 
 
 def training_progress(results: Results, run: Run, over: Progress) -> dict[int, float]:
-    """Return how far each step of a run is, 0 included: steps, megabytes, or 10¹² operations.
-
-    Bytes are those of the tokens trained on: tokens times loss per token over loss per byte, which
-    of each stage is its own ratio. Operations are those of a token, which ``timing.json`` records
-    as a mean over all steps, times tokens; a run without that record has step 0 alone.
+    """Return how far each step of a run is, 0 included: steps, megabytes, or 10¹² operations. Bytes
+    are those of the tokens trained on: tokens times loss per token over loss per byte, which of
+    each stage is its own ratio. Operations are those of a token, which ``timing.json`` records as a
+    mean over all steps, times tokens; a run without that record has step 0 alone.
     """
     places, seen, before = {0: 0.0}, 0.0, 0
     first = results.replicates(run)[0]  # all of them have the same rows
-    timing = results.json("runs", first.id, "timing.json") if over == "flops" else None
-    each = (timing or {}).get("flops_per_token")
+    each = (results.json("runs", first.id, "timing.json") or {}).get("flops_per_token")
     for row in results.csv("runs", first.id, "losses.csv"):
         step, tokens = int(row["step"]), int(row["tokens"])
         if over == "bytes":

@@ -1,4 +1,5 @@
-"""All scores of an experiment in one long table, the published value beside each.
+"""All scores of an experiment in one long table, the published value beside each; and checks of
+them: every score there that a table or figure shows, and in range.
 
 Units: ``acc`` and ``acc_norm`` and similarities are fractions, generation metrics are 0 to 100,
 losses are nats per token and bits per byte. ``paper_value`` is in the unit of ``value``.
@@ -7,16 +8,18 @@ losses are nats per token and bits per byte. ``paper_value`` is in the unit of `
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Literal
 
 from revocab.errors import RevocabError, refuse
 from revocab.evaluation.generation.kind import metrics
-from revocab.evaluation.metrics import UNKNOWN, choice_metrics
-from revocab.io import atomic, number, read_parquet, write_csv
+from revocab.evaluation.metrics import COMET, UNKNOWN, choice_metrics
+from revocab.io import atomic, number, read_parquet, write_csv, write_json
 from revocab.output import check_files
 from revocab.report.annotations import Experiment, Results, Run
+from revocab.report.references import shown_scores
 from revocab.report.runs import group_tasks
 
 COLUMNS = (
@@ -28,6 +31,8 @@ INTEGERS = ("step", "shots", "items", "limit")
 REALS = ("value", "stderr", "paper_value", "low", "high")
 #: Columns in which a score of multiple choice says what it was made with.
 VERSIONS = ("task_version", "harness_version", "config_hash", "data_revision")
+#: How far beyond its bounds a score may lie by rounding.
+CLOSE = 1e-6
 #: One measurement: a row of a file of results, by column.
 Record = dict[str, Any]
 #: ``task`` of the mean over all multiple-choice tasks of a language; its metric is ``average``.
@@ -72,7 +77,6 @@ class Scores:
 
 def other_items(experiment: Experiment, rows: Sequence[Record]) -> dict[str, tuple[int, int]]:
     """Return the tasks that are scored on another number of items than expected, with both numbers.
-
     Scores of the first items of a task tell nothing. Raises :class:`RevocabError` for tasks whose
     number is a must.
     """
@@ -101,24 +105,22 @@ def other_items(experiment: Experiment, rows: Sequence[Record]) -> dict[str, tup
 def mean_score(
     scores: Sequence[tuple[float | None, float | None]],
 ) -> tuple[float, float | None] | None:
-    """Return the unweighted mean of scores and its standard error (items independent).
-
-    ``scores`` are values with their standard errors. None if there is no score, or if one is
-    missing: an average over fewer tasks cannot be compared.
+    """Return the unweighted mean of scores and its standard error (items independent). ``scores``
+    are values with their standard errors. None if there is no score, or if one is missing: an
+    average over fewer tasks cannot be compared.
     """
     values = [value for value, _ in scores if value is not None]
+    squares = [error**2 for _, error in scores if error is not None]
     if not values or len(values) < len(scores):
         return None
-    errors = [error for _, error in scores if error is not None]
-    error = math.sqrt(math.fsum(error**2 for error in errors)) / len(scores)
-    return math.fsum(values) / len(values), error if len(errors) == len(scores) else None
+    known = len(squares) == len(scores)
+    return fmean(values), math.sqrt(math.fsum(squares)) / len(scores) if known else None
 
 
 def task_rows(
     results: Results, run: Run, section: Literal["multiple_choice", "generation"]
 ) -> Iterator[Record]:
     """Yield a run's scores of a section's tasks: every metric, one that was not computed empty.
-
     Raises :class:`RevocabError` where a task is not in the experiment.
     """
     generated, path = section == "generation", f"runs/{run.scored_id}/multiple_choice.csv"
@@ -134,12 +136,9 @@ def task_rows(
             )
         if name not in own:  # of another group that shows the same model
             continue
-        counts = {key: int(row[key]) if row.get(key) else None for key in ("items", "limit")}
-        score = {
-            **{"step": int(row["step"]), "task": name, "metric": row["metric"], **counts},
-            **{key: number(row.get(key)) for key in ("value", "stderr", "low", "high")},
-        }
-        task = tasks[name]
+        task, score = tasks[name], {"step": int(row["step"]), "task": name, "metric": row["metric"]}
+        score |= {key: int(row[key]) if row.get(key) else None for key in ("items", "limit")}
+        score |= {key: number(row.get(key)) for key in ("value", "stderr", "low", "high")}
         if generated:
             score |= {"language": task.direction[-1], "shots": task.shots, "limit": task.limit}
         else:
@@ -164,9 +163,8 @@ def other_rows(results: Results, run: Run) -> Iterator[Record]:
 
 
 def collect(results: Results) -> list[Record]:
-    """Return every score of every run, runs in the experiment's order.
-
-    Published values of other items than those scored here are left out.
+    """Return every score of every run, runs in the experiment's order. Published values of other
+    items than those scored here are left out.
     """
     rows: list[Record] = []
     for run in results.runs:
@@ -174,12 +172,11 @@ def collect(results: Results) -> list[Record]:
         if run.evaluate:
             scores += task_rows(results, run, "multiple_choice")
             scores += task_rows(results, run, "generation")
-        scores += other_rows(results, run)
-        source = {"run": run.id, "source": run.source, "method": run.method}
-        for row in scores:
+        whose: Record = {**dict.fromkeys(COLUMNS), "experiment": results.name}
+        whose |= {"run": run.id, "source": run.source, "method": run.method}
+        for row in (*scores, *other_rows(results, run)):
             paper = results.printed(run, row["step"], row["task"], row["metric"])
-            whose = {"experiment": results.name, **source, "paper_value": paper}
-            rows.append({**dict.fromkeys(COLUMNS), **whose, **row})
+            rows.append({**whose, "paper_value": paper, **row})
     others = other_items(results.experiment, rows)
     for row in rows:
         if row["task"] in others:
@@ -202,3 +199,63 @@ def collect_scores(root: str | Path, out: str | Path, experiment: str | Path | N
     write_csv(out.with_suffix(".csv"), COLUMNS, rows)
     with atomic(out) as temporary:
         pq.write_table(pa.Table.from_pylist(rows, schema=schema), temporary)
+
+
+def check_artefacts(
+    root: str | Path,
+    out: str | Path,
+    experiment: str | Path | None = None,
+    changed: Callable[[Results], Iterable[str]] | None = None,
+) -> None:
+    """Check a results folder and write what was checked to ``out``. ``changed`` tells problems of
+    what the results were made from. Raises :class:`RevocabError` listing every problem; ``out`` is
+    written only without any.
+    """
+    from revocab.report.results.folder import Results  # which holds the scores checked here
+
+    results = Results(root, experiment)
+    check_files(out, inputs=results.inputs)
+    problems = [*check_results(results), *(changed(results) if changed else ())]
+    if problems:
+        raise RevocabError(dict.fromkeys(problems))
+    tables, figures = len(results.experiment.tables), len(results.experiment.figures)
+    counts = {"experiment": results.name, "tables": tables, "figures": figures}
+    counts |= {"runs": len(results.runs), "scores": len(results.scores.rows), "problems": 0}
+    write_json(out, counts)
+
+
+def check_results(results: Results) -> Iterator[str]:
+    """Yield every problem, in the order in which a user would fix them."""
+    evaluation, needed = results.experiment.evaluation, shown_scores(results.experiment)
+    scored = {(row["run"], row["step"], row["task"]) for row in results.scores.rows}
+    for run in filter(lambda run: run.evaluate, results.runs):
+        for section in (evaluation.multiple_choice, evaluation.generation):
+            for step in run.select(section.steps):
+                for task in section.tasks:
+                    if task in needed.get(run.group, ()) and (run.id, step, task) not in scored:
+                        lack = f"{run.id} has no score of {task} at step {step}"
+                        yield f"scores.parquet: {lack}; score it"
+    for run in filter(lambda run: run.made, results.runs):
+        rows, provenance = results.heldout(run)
+        if missing := sorted(set(run.steps) - {row["step"] for row in rows}):
+            yield f"{provenance}: no held-out loss at steps {missing}; measure it"
+    for row in results.scores.rows:
+        where = f"scores.parquet, {row['run']} step {row['step']} {row['task']} {row['metric']}"
+        yield from (f"{where}: {problem}" for problem in wrong_values(row, results))
+
+
+def wrong_values(row: dict[str, Any], results: Results) -> Iterator[str]:
+    value, stderr, file = row["value"], row["stderr"], row["provenance"]
+    if value is None or math.isnan(value):
+        if row["metric"] != COMET or COMET in results.comet_metrics:
+            yield f"no value (see {file})"
+        return
+    metric = metrics().get(row["metric"], UNKNOWN)
+    if math.isinf(value):
+        yield f"{value} is not finite (see {file})"
+    elif not metric.low - CLOSE <= value <= metric.high + CLOSE:
+        yield f"{value} is not in {metric.low} to {metric.high} (see {file})"
+    if stderr is not None and not 0 <= stderr <= metric.high:
+        yield f"standard error {stderr} (see {file})"
+    if not results.has(file):
+        yield f"its file {file} is not in {results.root}"

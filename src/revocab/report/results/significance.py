@@ -55,20 +55,6 @@ class System:
         return self.replicates[0][0].replicate_of is not None
 
 
-def pairs_of(first: System, second: System) -> list[tuple[ItemsOf, ItemsOf]]:
-    """Return which replicates of two systems are compared with each other.
-
-    Those of equal seeds; one without replicates is compared with each of the other's.
-    """
-    pairs = product(first.replicates, second.replicates)
-    by_seed = first.seeded and second.seeded
-    return [
-        (ours, theirs)
-        for (run, ours), (other, theirs) in pairs
-        if not by_seed or run.seed == other.seed
-    ]
-
-
 def seed_columns(
     values: Sequence[Sequence[float]], comparison: Mapping[str, float]
 ) -> dict[str, Any]:
@@ -132,20 +118,18 @@ def generation_items(results: Results, run: Run, step: int) -> ItemsOf:
 def compare_group(
     results: Results, group: str, step: str | int, resamples: int, seed: int
 ) -> list[dict[str, Any]]:
-    """Return a row per task, metric and pair of a group's systems at one step.
-
-    P-values are adjusted for the pairs of one task and metric (Holm). Raises
-    :class:`RevocabError` where two systems were scored on different items.
+    """Return a row per task, metric and pair of a group's systems at one step. P-values are
+    adjusted for the pairs of one task and metric (Holm). Raises :class:`RevocabError` where two
+    systems were scored on different items.
     """
-
-    def items_at(run: Run, at: int) -> ItemsOf:
-        return {**choice_items(results, run, at), **generation_items(results, run, at)}
-
-    compared = [
-        System(run, [(replicate, items_at(replicate, at)) for replicate in results.replicates(run)])
-        for run in results.group(group)
-        for at in run.select([step])
-    ]
+    compared = []
+    for run in results.group(group):
+        for at in run.select([step]):
+            replicates = results.replicates(run)
+            items = [
+                choice_items(results, r, at) | generation_items(results, r, at) for r in replicates
+            ]
+            compared.append(System(run, [*zip(replicates, items, strict=True)]))
     evaluation = results.experiment.evaluation
     languages = {task: entry.language for task, entry in evaluation.multiple_choice.tasks.items()}
     languages |= {task: entry.direction[-1] for task, entry in evaluation.generation.tasks.items()}
@@ -171,12 +155,16 @@ def comparison(
     first: System, second: System, key: tuple[str, str], resamples: int, seed: int, number: int
 ) -> dict[str, Any] | None:
     """Return one of a ``number`` of comparisons, on one task and metric; None for one item or no
-    seed.
-
-    Of replicates, means over seeds are compared on the same resampled items; a system trained with
-    a single seed says nothing about other seeds.
+    seed. Of replicates, means over seeds are compared on the same resampled items; a system trained
+    with a single seed says nothing about other seeds.
     """
-    pairs = [(ours[key], theirs[key]) for ours, theirs in pairs_of(first, second)]
+    # Equal seeds are paired; one without replicates is compared with each of the other's.
+    by_seed = first.seeded and second.seeded
+    pairs = [
+        (ours[key], theirs[key])
+        for (run, ours), (other, theirs) in product(first.replicates, second.replicates)
+        if not by_seed or run.seed == other.seed
+    ]
     if not pairs:
         return None
     try:

@@ -61,12 +61,12 @@ class PaperClaim(Closed):
         return self
 
     @property
-    def named(self) -> tuple[str, Measure]:
-        return next((key, value) for key, value in self if key not in WORDS and value is not None)
+    def name(self) -> str:
+        return next(key for key, value in self if key not in WORDS and value is not None)
 
     @property
     def measure(self) -> Measure:
-        return self.named[1]
+        return getattr(self, self.name)
 
     def holds(self, low: float, high: float | None = None) -> bool | None:
         """Return whether a number is within the bounds: one without an error, or anywhere from
@@ -80,40 +80,30 @@ class PaperClaim(Closed):
         return False if high < least or low > most else None
 
     def bounds(self, show: Show) -> str:
-        low, high = (
-            "" if limit is None else show(limit) for limit in (self.at_least, self.at_most)
-        )
-        if low == high:
-            return low
-        if not high:
-            return f"at least {low}"
-        return f"{low} to {high}" if low else f"at most {high}"
+        ends = (self.at_least, self.at_most)
+        low, high = ("" if limit is None else show(limit) for limit in ends)
+        if not (low and high):
+            return f"at least {low}" if low else f"at most {high}"
+        return low if low == high else f"{low} to {high}"
 
     def texts(self, results: Results) -> list[str]:
         measured = self.measure.measured(results)
+        # A smaller copy of the paper's experiment has fewer steps, or few items.
+        smaller = results.experiment.evaluation.multiple_choice.limit is not None
+        smaller = smaller or any(group.paper_steps for group in results.experiment.runs.values())
         if measured.ours is None:
             verdict = "not measured here"
-        elif self.place and smaller(results) and not self.measure.any_scale:
+        elif self.place and smaller and not self.measure.any_scale:
             verdict = "cannot be tested at this scale"
         else:
             ends = measured.interval
             verdict = VERDICTS[None if ends is None else self.holds(*ends)]
-        printed = measured.printed
-        return [
-            self.says,
-            self.place or "not in a paper",
-            self.bounds(measured.show),
-            MISSING if printed is None else measured.show(printed),
-            NOT_PRINTED if printed is None else VERDICTS[self.holds(printed)],
-            measured.our_values(),
-            verdict,
-        ]
-
-
-def smaller(results: Results) -> bool:
-    """Return whether the experiment is a smaller copy of the paper's: fewer steps, or few items."""
-    limited = results.experiment.evaluation.multiple_choice.limit is not None
-    return limited or any(group.paper_steps for group in results.experiment.runs.values())
+        printed, said = MISSING, NOT_PRINTED
+        if measured.printed is not None:
+            printed = measured.show(measured.printed)
+            said = VERDICTS[self.holds(measured.printed)]
+        where, bounds = self.place or "not in a paper", self.bounds(measured.show)
+        return [self.says, where, bounds, printed, said, measured.our_values(), verdict]
 
 
 class ClaimsTable(TableOptions):
@@ -123,9 +113,8 @@ class ClaimsTable(TableOptions):
     claims: list[PaperClaim] = Field(min_length=1)
 
     def build(self, results: Results) -> Table:
-        """Return a row per statement, in the order of the file.
-
-        Where no statement has printed numbers, the columns for them are left out.
+        """Return a row per statement, in the order of the file. Where no statement has printed
+        numbers, the columns for them are left out.
         """
         rows = [dict(zip(COLUMNS, claim.texts(results), strict=True)) for claim in self.claims]
         printed = any(row["They say"] != NOT_PRINTED for row in rows)
@@ -134,8 +123,7 @@ class ClaimsTable(TableOptions):
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         for place, claim in enumerate(self.claims):
-            name, measure = claim.named
-            yield from measure.problems(experiment, f"{key}.claims.{place}.{name}")
+            yield from claim.measure.problems(experiment, f"{key}.claims.{place}.{claim.name}")
 
     def places(self, index: RunIndex) -> Iterator[Place | None]:
         for claim in self.claims:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar, Literal
 
@@ -14,10 +14,9 @@ from revocab.evaluation.metrics import COMET, family_label
 from revocab.evaluation.options import UNTRAINED_AND_TRAINED
 from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.kind import Place, TableOptions
-from revocab.report.names import method_label, metric_label
 from revocab.report.pivot import Column, GroupTable, Pivot, PivotRow, PivotTable
 from revocab.report.results import Results
-from revocab.report.runs import RunIndex, group_tasks
+from revocab.report.runs import RunIndex, group_tasks, method_label, metric_label
 from revocab.report.table import Cell, Row, Table, text
 from revocab.report.values import Average, HelperSimilarity, TaskScore
 
@@ -48,21 +47,18 @@ class MultipleChoiceTable(GroupTable):
     language: TaskLanguage
 
     def columns_of(self, index: RunIndex) -> list[Column]:
-        tasks = index.choice_tasks(self.language)
-        labels = column_labels(index, tasks)
-        scores = [
-            Column(label, TaskScore(task=task)) for label, task in zip(labels, tasks, strict=True)
-        ]
+        labels = column_labels(index, index.choice_tasks(self.language))
+        scores = [Column(label, TaskScore(task=task)) for task, label in labels.items()]
         return [*scores, Column("AVG", AverageAccuracy(language=self.language))]
 
 
-def column_labels(index: RunIndex, tasks: Sequence[str]) -> list[str]:
-    """Return a header per task: its family's, or its own id where a family has several tasks."""
+def column_labels(index: RunIndex, tasks: Sequence[str]) -> dict[str, str]:
+    """Return a header by task: its family's, or its own id where a family has several tasks."""
     families = [index.family(task) for task in tasks]
-    return [
-        family_label(family) if families.count(family) == 1 else task
+    return {
+        task: family_label(family) if families.count(family) == 1 else task
         for task, family in zip(tasks, families, strict=True)
-    ]
+    }
 
 
 class GenerationTable(GroupTable):
@@ -75,16 +71,13 @@ class GenerationTable(GroupTable):
 
     def columns_of(self, index: RunIndex) -> list[Column]:
         """Return every generation task's metrics; COMET's has a column if empty, too."""
-        return [
-            Column(
-                metric_label(metric),
-                TaskScore(task=task, metric=metric),
-                label,
-                f"metrics.{task}" if task in self.metrics else "",
-            )
-            for task, label, metrics in task_metrics(index, self.group, [COMET])
-            for metric in self.metrics.get(task) or metrics
-        ]
+        columns = []
+        for task, label, metrics in task_metrics(index, self.group, [COMET]):
+            key = f"metrics.{task}" if task in self.metrics else ""
+            for metric in self.metrics.get(task) or metrics:
+                score = TaskScore(task=task, metric=metric)
+                columns.append(Column(metric_label(metric), score, label, key))
+        return columns
 
 
 def task_metrics(
@@ -123,13 +116,11 @@ class SimilarityTable(PivotTable):
             over += [groups[group].label] * 2
         rows = []
         for named in by_name.values():
-            places = [
-                Place(HelperSimilarity(step=step), named[group], (group, step))
-                if group in named
-                else None
-                for group in self.groups
-                for step in (0, "last")
-            ]
+            places: list[Place | None] = []
+            for group in self.groups:
+                for step in (0, "last"):
+                    value, has = HelperSimilarity(step=step), group in named
+                    places.append(Place(value, named[group], (group, step)) if has else None)
             rows.append(PivotRow(method_label(next(iter(named.values()))), places))
         return Pivot(header, rows, over)
 
@@ -155,14 +146,15 @@ class AdoptionTable(TableOptions):
             steps = (results.json(where) or {}).get("steps", {})
             for step in run.select(UNTRAINED_AND_TRAINED):
                 measured = steps.get(str(step), {})
-                cells = [
-                    share_cell(measured.get(side, {}).get(share), where)
-                    for share, (_, sides) in SHARES.items()
-                    for side in sides
-                ]
-                won = measured.get("empty_rows", {}).get("largest")
-                empty = Cell(won, scale=100, digits=1, provenance=where)
-                rows.append(Row([text(method_label(run)), text(str(step)), *cells, empty]))
+                pairs = [(share, side) for share, (_, sides) in SHARES.items() for side in sides]
+                shares = [measured.get(side, {}).get(share) or {} for share, side in pairs]
+                shares.append({"share": measured.get("empty_rows", {}).get("largest")})
+                cells = [text(method_label(run)), text(str(step))]
+                for share in shares:
+                    ends = (share["low"], share["high"]) if "low" in share else None
+                    cell = Cell(share.get("share"), share.get("stderr"), interval=ends)
+                    cells.append(replace(cell, scale=100, digits=1, provenance=where))
+                rows.append(Row(cells))
         header, over = ["Model", "Step"], ["", ""]
         for label, sides in SHARES.values():
             header += sides.values()
@@ -177,16 +169,6 @@ class AdoptionTable(TableOptions):
 
     def needs(self, layout: Layout) -> list[str]:
         return [layout.paths.adoption(run.id) for run in self.adapted(layout.runs.values())]
-
-
-def share_cell(share: Mapping[str, float] | None, provenance: str) -> Cell:
-    """Return a share in per cent, with its error over prompts where there are several."""
-    cell = Cell(scale=100, digits=1, provenance=provenance)
-    if share:
-        cell.value, cell.stderr = share["share"], share.get("stderr")
-    if share and "low" in share:
-        cell.interval = (share["low"], share["high"])
-    return cell
 
 
 TABLE = (MultipleChoiceTable, GenerationTable, SimilarityTable, AdoptionTable)

@@ -5,7 +5,7 @@ A row compares a multilingual model with one that was adapted to the row's langu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -38,9 +38,8 @@ class LanguageBlock(Closed):
 
 
 class ModelsByLanguageTable(PivotTable):
-    """Languages by columns that name a run for each language.
-
-    Of family, into, out_of and heldout, what is given; else the mean of all multiple-choice tasks.
+    """Languages by columns that name a run for each language. Of family, into, out_of and heldout,
+    what is given; else the mean of all multiple-choice tasks.
     """
 
     kind: Literal["models_by_language"]
@@ -69,17 +68,13 @@ class ModelsByLanguageTable(PivotTable):
     )
 
     @model_validator(mode="after")
-    def _one_score(self) -> ModelsByLanguageTable:
+    def _options_fit(self) -> ModelsByLanguageTable:
         names = ("family", "into", "out_of", "heldout")
         chosen = [name for name in names if getattr(self, name) is not None]
         if len(chosen) > 1:
             raise ValueError(f"{' and '.join(chosen)} are given; give one of {', '.join(names)}")
         if self.metric is not None and not (self.into or self.out_of):
             raise ValueError("metric is that of translations; give into or out_of, or leave it out")
-        return self
-
-    @model_validator(mode="after")
-    def _names_fit(self) -> ModelsByLanguageTable:
         if self.base is not None and self.base not in self.columns:
             raise ValueError(unknown("base", self.base, self.columns, "column"))
         if self.change is not None and self.base is None:
@@ -136,12 +131,12 @@ class ModelsByLanguageTable(PivotTable):
         for block in self.blocks:
             for language in block.languages:
                 value = self.value(index.experiment, language)
-                places = [
-                    Place(value, index.run(runs[language]), None if name == self.base else language)
-                    if value is not None and language in runs
-                    else None
-                    for name, runs in self.columns.items()
-                ]
+                places: list[Place | None] = []
+                for name, runs in self.columns.items():
+                    places.append(None)
+                    if value is not None and language in runs:
+                        contest = None if name == self.base else language
+                        places[-1] = Place(value, index.run(runs[language]), contest)
                 rows.append(PivotRow(language_label(language), places, block.label))
         return Pivot(["Language", *self.columns], rows)
 
@@ -149,41 +144,35 @@ class ModelsByLanguageTable(PivotTable):
         """Return a row per language, means over languages, and the changes of both."""
         pivot = self.pivot(results)
         values = pivot.cells(results)
-        rows = [(row.block, row.label) for row in pivot.rows]
+        labels = [(row.block, row.label) for row in pivot.rows]
         for count in self.averages:
-            rows.append(("All", AVERAGE.format(count)))
+            labels.append(("All", AVERAGE.format(count)))
             values.append(average_cells(values[:count]))
         changed = [name for name in self.columns if self.change and name != self.base]
-
-        def with_changes(cells: Sequence[Cell]) -> Iterator[Cell]:
-            by_name = dict(zip(self.columns, cells, strict=True))
-            for name, cell in by_name.items():
-                yield cell
-                if name in changed:
-                    yield self.change_cell(cell, by_name[self.base or name])
-
         header = ["Language"]
         for name in self.columns:
             header += [name, self.change_header(name)] if name in changed else [name]
-        return Table(
-            header,
-            with_headings(
-                [(*row, [*with_changes(cells)]) for row, cells in zip(rows, values, strict=True)]
-            ),
-        )
+        rows = []
+        for label, row in zip(labels, values, strict=True):
+            cells: list[Cell] = []
+            by_name = dict(zip(self.columns, row, strict=True))
+            for name, cell in by_name.items():
+                cells.append(cell)
+                if name in changed:
+                    cells.append(self.change_cell(cell, by_name[self.base or name]))
+            rows.append((*label, cells))
+        return Table(header, with_headings(rows))
 
     def change_cell(self, cell: Cell, base: Cell) -> Cell:
         """Return the change from the base's value, in its unit or in per cent of it."""
-        undefined = self.change == "percent" and base.value == 0
-        if cell.text is not None or undefined:
+        percent = self.change == "percent"
+        if cell.text is not None or (percent and base.value == 0):
             return text(MISSING)
         change = Cell(published_mark=cell.published_mark, provenance=cell.provenance)
         if cell.value is not None and base.value is not None:
             change.value = cell.value - base.value
-            if self.change == "percent":
-                change.value = 100 * change.value / base.value
-            else:
-                change.digits = cell.digits
+            change.digits = change.digits if percent else cell.digits
+            change.value = 100 * change.value / base.value if percent else change.value
         return change
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:

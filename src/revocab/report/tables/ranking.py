@@ -14,6 +14,7 @@ from revocab.evaluation.over_seeds import (
     FEWEST_SEEDS,
     Curve,
     Sample,
+    SeedInterval,
     at_place,
     mean_interval,
     paired_difference,
@@ -22,7 +23,6 @@ from revocab.evaluation.over_seeds import (
 )
 from revocab.report.annotations import Experiment, Run
 from revocab.report.kind import TableOptions
-from revocab.report.names import method_label
 from revocab.report.references import unmeasured_steps, without_heldout_text
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import (
@@ -31,6 +31,7 @@ from revocab.report.results.heldout_losses import (
     loss_at,
     training_progress,
 )
+from revocab.report.runs import method_label
 from revocab.report.table import MISSING, Cell, Row, Table, mark_cells, text
 
 #: What a column of losses or differences takes: a step, or what all runs are held equal in.
@@ -84,15 +85,17 @@ class RankingTable(TableOptions):
         ranked = rank_cells(samples[self.rank_by][1:])
         rows: list[Row] = []
         for place, (run, rank) in enumerate(zip(runs, [text(MISSING), *ranked], strict=True)):
-            where = results.heldout(run)[1]
-            losses = [mean_cell(samples[point][place], where) for point in self.points]
-            differences = [
-                difference_cell(samples[point][place], samples[point][0], len(ranked), where)
-                if place
-                else text(MISSING)
-                for point in self.differences
-            ]
-            rows.append(Row([text(method_label(run)), rank, *losses, *differences]))
+            where, cells = results.heldout(run)[1], [text(method_label(run)), rank]
+            for point in self.points:
+                losses = [*samples[point][place].values()]
+                mean = fmean(losses) if losses else None
+                cells.append(interval_cell(mean, mean_interval(losses), where))
+            for point in self.differences:
+                pair = samples[point][place], samples[point][0]
+                found = paired_difference(*pair, comparisons=len(ranked))
+                cell = interval_cell(*found, where, marked=True)
+                cells.append(cell if place else text(MISSING))
+            rows.append(Row(cells))
         for column in range(2, 2 + len(self.points)):
             mark_cells([row.cells[column] for row in rows[1:]], "lower")
         best_first = sorted(range(len(ranked)), key=lambda n: ranked[n].value or len(runs))
@@ -151,27 +154,27 @@ def samples_at(
 
 def rank_cells(samples: Sequence[Sample]) -> list[Cell]:
     """Return ranks, those in bold that may be the best; a dash for a method without a loss."""
-    compared = [sample for sample in samples if sample]
-    known = [fmean(sample.values()) for sample in compared]
-    best = iter(possible_best(compared))
+    means = [fmean(sample.values()) if sample else None for sample in samples]
+    best = iter(possible_best([sample for sample in samples if sample]))
     cells = []
-    for sample in samples:
-        if not sample:
-            cells.append(text(MISSING))
-            continue
-        rank = 1.0 + sum(other < fmean(sample.values()) for other in known)
-        cells.append(Cell(rank, digits=0, mark="best" if next(best) else None))
+    for mean in means:
+        cells.append(text(MISSING))
+        if mean is not None:
+            rank = 1.0 + sum(other < mean for other in means if other is not None)
+            cells[-1] = Cell(rank, digits=0, mark="best" if next(best) else None)
     return cells
 
 
-def difference_cell(sample: Sample, reference: Sample, comparisons: int, provenance: str) -> Cell:
-    value, interval = paired_difference(sample, reference, comparisons=comparisons)
+def interval_cell(
+    value: float | None, interval: SeedInterval | None, where: str, *, marked: bool = False
+) -> Cell:
+    """Return a value with its interval over seeds; ``marked``: where that tells it from 0."""
     if value is None:
         return Cell()
-    cell = Cell(value, digits=3, provenance=provenance)
+    cell = Cell(value, digits=3, provenance=where)
     if interval is not None:
         real = interval.seeds >= FEWEST_SEEDS and tell(interval.low, interval.high) is not None
-        cell.mark = "best" if real else None
+        cell.mark = "best" if real and marked else None
         cell.seed_interval, cell.seeds = (interval.low, interval.high), interval.seeds
     return cell
 
@@ -180,16 +183,6 @@ def point_label(point: Step) -> str:
     if point in EQUAL:
         return EQUAL[point][1]
     return f"{point} steps" if isinstance(point, int) else f"{point} checkpoint"
-
-
-def mean_cell(sample: Sample, provenance: str) -> Cell:
-    """Return a mean with its interval over seeds."""
-    if not sample:
-        return Cell()
-    cell = Cell(fmean(sample.values()), digits=3, provenance=provenance)
-    if interval := mean_interval([*sample.values()]):
-        cell.seed_interval, cell.seeds = (interval.low, interval.high), interval.seeds
-    return cell
 
 
 TABLE = RankingTable

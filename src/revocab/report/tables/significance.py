@@ -11,20 +11,18 @@ from revocab.closed import GroupId, Id, Step, TaskLanguage, unknown
 from revocab.evaluation.over_seeds import SIGNIFICANT
 from revocab.report.annotations import Experiment, Layout
 from revocab.report.kind import Place, TableOptions
-from revocab.report.names import method_label, metric_label
 from revocab.report.references import wrong_steps
 from revocab.report.results import Record, Results
 from revocab.report.results.scores import AVERAGE, average_task
-from revocab.report.runs import RunIndex, choices_in, group_tasks
+from revocab.report.runs import RunIndex, choices_in, group_tasks, method_label, metric_label
 from revocab.report.table import MISSING, Cell, Row, Table, text
 from revocab.report.tables.groups import column_labels, task_metrics
 from revocab.report.values import TaskScore
 
 
 class SignificanceTable(TableOptions):
-    """Differences between runs of one group, with intervals and p-values.
-
-    In a language: its multiple-choice tasks and their average; without: the generative tasks.
+    """Differences between runs of one group, with intervals and p-values. In a language: its
+    multiple-choice tasks and their average; without: the generative tasks.
     """
 
     kind: Literal["significance"]
@@ -39,36 +37,31 @@ class SignificanceTable(TableOptions):
         path = f"significance/{self.group}/significance.csv"
         compared = [row for row in results.csv(path) if row["step"] == str(self.step)]
         runs = {run.id: run for run in results.group(self.group)}
-        columns = self.columns(results)
+        columns, scale = self.columns(results), 1 if self.language is None else 100
+        pairs = list(dict.fromkeys((row["run"], row["other"]) for row in compared))
         if self.against:
             against = f"{self.group}-{self.against}"
             compared = adjusted_to(compared, against)
+            pairs = [(run, against) for run in runs if run != against]
         differences = {
             (row["run"], row["other"], row["task"], row["metric"]): row for row in compared
         }
-        pairs = list(dict.fromkeys((row["run"], row["other"]) for row in compared))
-        if self.against:
-            pairs = [(run, against) for run in runs if run != against]
         rows = []
         for first, second in pairs:
-            label = f"{method_label(runs[first])} − {method_label(runs[second])}"
-            row = Row([text(label)])
+            cells = [text(f"{method_label(runs[first])} − {method_label(runs[second])}")]
             for task, metric, _ in columns:
                 ours = differences.get((first, second, task, metric))
-                reverse = differences.get((second, first, task, metric))
-                scale = 1 if self.language is None else 100
-                row_compared = ours or reverse
-                cell = difference_cell(row_compared, 1 if ours else -1, scale, path)
-                if row_compared is None and compared:  # of a single item, or of no seed in common
-                    cell = text(MISSING)
-                row.cells.append(cell)
-            rows.append(row)
+                found = ours or differences.get((second, first, task, metric))
+                if found is None and compared:  # of a single item, or of no seed in common
+                    cells.append(text(MISSING))
+                else:
+                    cells.append(difference_cell(found, 1 if ours else -1, scale, path))
+            rows.append(Row(cells))
         return Table(["Difference", *[header for _, _, header in columns]], rows)
 
     def columns(self, results: Results) -> list[tuple[str, str, str]]:
-        """Return task, metric and header of each column.
-
-        A metric that the experiment leaves out has no column: there are no items to compare.
+        """Return task, metric and header of each column. A metric that the experiment leaves out
+        has no column: there are no items to compare.
         """
         if self.language is None:
             return [
@@ -80,7 +73,7 @@ class SignificanceTable(TableOptions):
         tasks = results.choice_tasks(self.language)
         columns = [
             (task, results.scores.shown_metric(task, results.family(task)), label)
-            for task, label in zip(tasks, column_labels(results, tasks), strict=True)
+            for task, label in column_labels(results, tasks).items()
         ]
         return [*columns, (average_task(self.language), AVERAGE, "AVG")]
 
@@ -98,10 +91,10 @@ class SignificanceTable(TableOptions):
         return [name for name, task in tasks.items() if task.taught_by is None]
 
     def places(self, index: RunIndex) -> Iterator[Place]:
-        experiment = index.experiment
-        tasks = choices_in(experiment, self.language) if self.language else self.texts(experiment)
+        experiment, tasks = index.experiment, choices_in(index.experiment, self.language or "")
         if self.language is None:
-            tasks = [task for task in tasks if task in group_tasks(experiment, self.group)]
+            own = group_tasks(experiment, self.group)
+            tasks = [task for task in self.texts(experiment) if task in own]
         for run in index.group(self.group):
             for task in tasks if run.select([self.step]) else ():
                 yield Place(TaskScore(task=task, step=self.step), run)
@@ -135,9 +128,8 @@ def difference_cell(row: Record | None, sign: int, scale: float, provenance: str
     low, high = sorted(sign * float(row[name]) for name in ("low", "high"))
     seeds = [sign * float(row[name]) for name in ("seed_low", "seed_high") if row.get(name)]
     cell = Cell(sign * float(row["difference"]) + 0.0, scale=scale, provenance=provenance)
-    cell.interval = (low, high)
+    cell.interval, cell.mark = (low, high), "best" if is_marked(row) else None
     cell.p_value = float(row["p_holm"]) if row["p_holm"] not in (None, "") else None
-    cell.mark = "best" if is_marked(row) else None
     if seeds:
         cell.seed_interval, cell.seeds = (min(seeds), max(seeds)), int(row["seeds"])
     return cell

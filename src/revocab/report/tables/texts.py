@@ -9,14 +9,12 @@ from typing import Any, Literal
 from pydantic import Field
 
 from revocab.closed import GenerationTaskId, ShownRunId
-from revocab.io import read_jsonl
 from revocab.limits import Count
 from revocab.report.annotations import Layout, Run
 from revocab.report.kind import Place, TableOptions
-from revocab.report.names import method_label
 from revocab.report.results import Results
 from revocab.report.results.folder import outputs_file
-from revocab.report.runs import RunIndex
+from revocab.report.runs import RunIndex, method_label
 from revocab.report.table import MISSING, Row, Table, text
 from revocab.report.values import TaskScore
 
@@ -31,7 +29,7 @@ PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\
 def prompts_of(results: Results, task: str, number: int) -> tuple[str, list[dict[str, Any]]]:
     """Return where a task's prompts stand, and the first of them; none where they are not yet."""
     path = f"prompts/{task}.jsonl"
-    return path, [*islice(read_jsonl(results.root / path), number)] if results.has(path) else []
+    return path, [*islice(results.jsonl(path), number)]
 
 
 class PromptsTable(TableOptions):
@@ -48,11 +46,12 @@ class PromptsTable(TableOptions):
         for task in self.tasks:
             setting = results.experiment.evaluation.generation.tasks[task]
             path, queries = prompts_of(results, task, 1)
-            shown = [(render(q, min(1, len(q["shots"]))), q["references"][0]) for q in queries]
             direction = "-".join(language.upper() for language in setting.direction)
             cells = [text(task), text(direction), text(str(setting.shots))]
-            asked = shown[0] if shown else (MISSING, MISSING)
-            rows.append(Row([*cells, *(text(content, path) for content in asked)]))
+            contents = [MISSING, MISSING]
+            for query in queries:
+                contents = [render(query, min(1, len(query["shots"]))), query["references"][0]]
+            rows.append(Row([*cells, *(text(content, path) for content in contents)]))
         header = ["Task", "Languages", "Shots", "Prompt (one shot shown)", "Reference"]
         widths = r"lllp{0.45\textwidth}p{0.2\textwidth}"
         return Table(header, rows, texts=True, latex_columns=widths)
@@ -80,13 +79,12 @@ class ExamplesTable(TableOptions):
         rows = []
         for prompt in prompts:
             right = prompt["references"][0] if prompt["references"] else MISSING
-            asked = [text(shown(content), path) for content in (render(prompt, 0), right)]
+            cells = [text(shown(content), path) for content in (render(prompt, 0), right)]
             # An answer is no number to be missed where there is none.
-            answered = [
-                text(shown(answer[prompt["id"]]["output"]) if prompt["id"] in answer else MISSING)
-                for answer in answers
-            ]
-            rows.append(Row([text(prompt["id"]), *asked, *answered]))
+            for answer in answers:
+                row = answer.get(prompt["id"])
+                cells.append(text(shown(row["output"]) if row else MISSING))
+            rows.append(Row([text(prompt["id"]), *cells]))
         several = len({run.group for run in runs}) > 1
         names = [
             f"{method_label(run)} ({results.model_label(run)})" if several else method_label(run)
@@ -96,13 +94,10 @@ class ExamplesTable(TableOptions):
 
     def answers(self, results: Results, run: Run) -> dict[str, dict[str, Any]]:
         """Return a run's last stored answers by the id of their query; of replicates, the first's.
-
         Nothing where none are there yet.
         """
         path = outputs_file(results.replicates(run)[0], run.steps[-1], self.task)
-        if not results.has(path):
-            return {}
-        return {row["id"]: row for row in read_jsonl(results.root / path)}
+        return {row["id"]: row for row in results.jsonl(path)}
 
     def places(self, index: RunIndex) -> Iterator[Place]:
         return (Place(TaskScore(task=self.task), index.run(run)) for run in self.runs)

@@ -10,10 +10,10 @@ from revocab.corpora.word_splitters import SENTENCES
 from revocab.languages import language_label
 from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.kind import ParallelOptions, TableOptions, TokenizerOptions
-from revocab.report.names import method_label
 from revocab.report.pivot import with_headings
 from revocab.report.published import PublishedCell
 from revocab.report.results import BY_CORPUS, PARALLEL, Results, number
+from revocab.report.runs import method_label
 from revocab.report.table import MISSING, Cell, Row, Table, text
 
 #: A column: its key in the file, its header, the scale and the digits that are shown.
@@ -71,14 +71,14 @@ class FertilityTable(TokenizerOptions, TableOptions):
 
     def build(self, results: Results) -> Table:
         setting, corpora = results.experiment.fertility, results.experiment.corpora
-        measured = results.measured_tokenizers
         rows = []
         for tokenizer in setting.tokenizers:
-            cells = []
+            rows.append(Row([text(tokenizer)]))
             for corpus in setting.corpora:
-                value = number(measured.get((tokenizer, corpus), {}).get("fertility"))
-                cells.append(Cell(value, provenance=BY_CORPUS, exact=True, better="lower"))
-            rows.append(Row([text(tokenizer), *cells]))
+                measured = results.measured_tokenizers.get((tokenizer, corpus), {})
+                value = number(measured.get("fertility"))
+                cell = Cell(value, provenance=BY_CORPUS, exact=True, better="lower")
+                rows[-1].cells.append(cell)
         over = ["", *[language_label(corpora[corpus].language) for corpus in setting.corpora]]
         return Table(["Tokenizer", *setting.corpora], rows, over=over)
 
@@ -136,11 +136,10 @@ class ParametersTable(TableOptions):
         for model in results.experiment.parameters:
             count = counts.get((model.label, model.vocabulary_size))
             printed = results.paper.value("", model.label, "Parameters")
-            rounded = MISSING if count is None else human(count)
-            rounded += f" ({human(printed)})" if printed else ""
-            exact = MISSING if count is None else f"{count:,}"
+            shown = [MISSING, MISSING] if count is None else [human(count), f"{count:,}"]
+            shown[0] += f" ({human(printed)})" if printed else ""
             cells = [text(model.label), text(str(model.vocabulary_size))]
-            rows.append(Row([*cells, text(rounded, SIZES), text(exact, SIZES)]))
+            rows.append(Row([*cells, *(text(content, SIZES) for content in shown)]))
         return Table(["Model", "Vocabulary", "Parameters", "Exactly"], rows)
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
