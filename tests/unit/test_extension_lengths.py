@@ -25,9 +25,8 @@ from revocab.vocabulary.building.constructions.extend import (
     with_marks_joined,
 )
 from revocab.vocabulary.building.expansion import MARGIN, new_scores
-from revocab.vocabulary.tokenizers.alphabets import to_byte_level
+from revocab.vocabulary.tokenizers.alphabets import repair_splitter, to_byte_level
 from revocab.vocabulary.tokenizers.load import load_tokenizer
-from revocab.vocabulary.tokenizers.splitter import repair_splitter
 
 CUTS_AT_MARKS = ("byte_level", "llama", "gpt2")
 EVERY = (*FAMILIES, "gpt2")

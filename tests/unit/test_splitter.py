@@ -14,8 +14,9 @@ from splitter_toys import HINDI, MARKED_TEXT, bare, gpt2_like
 from tokenizers import Regex, pre_tokenizers
 from tokenizers.pre_tokenizers import ByteLevel, Sequence, Split
 
-from revocab.vocabulary.tokenizers.alphabets import GPT2_WORDS, LLAMA3_WORDS
-from revocab.vocabulary.tokenizers.splitter import (
+from revocab.vocabulary.tokenizers.alphabets import (
+    GPT2_WORDS,
+    LLAMA3_WORDS,
     LLAMA_CPP_SPLITTERS,
     QWEN2_WORDS,
     joins_marks,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -23,9 +24,10 @@ from revocab.marker import read_manifest
 from revocab.output import OutputFolder
 from revocab.vocabulary.tokenizers.canonical import (
     CanonicalToken,
+    Reason,
     TokenKind,
     canonical_vocabulary,
-    describe_unreachable,
+    unreachable,
 )
 from revocab.vocabulary.tokenizers.load import load_tokenizers, tokenizer_file
 
@@ -362,12 +364,19 @@ def intersect_folders(
     output = OutputFolder(Path(out), KIND, [source, target])
     tokenizers = load_tokenizers({"source": source, "target": target})
     shared = intersect(tokenizers["source"], tokenizers["target"], **dict(job))
-    reach = {
-        side: describe_unreachable(
-            tokenizer, canonical_vocabulary(tokenizer, shared.report["roles"][side]), EXAMPLES
-        )
-        for side, tokenizer in tokenizers.items()
-    }
+    reach = {}
+    for side, tokenizer in tokenizers.items():
+        tokens = canonical_vocabulary(tokenizer, shared.report["roles"][side])
+        reasons = unreachable(tokenizer, tokens)
+        counts = Counter(reasons.values())
+        reach[side] = {
+            "count": len(reasons),
+            "reasons": {name: counts[name] for name in get_args(Reason)},
+            "examples": [
+                {"id": number, "token": tokens[number].string, "reason": reason}
+                for number, reason in islice(reasons.items(), EXAMPLES)
+            ],
+        }
     shared = replace(shared, report={**shared.report, "unreachable": reach})
     inputs = {
         "source_sha256": sha256(tokenizer_file(source)),

@@ -26,6 +26,7 @@ from revocab.heavy_types import PreTrainedTokenizerFast, Tokenizer
 from revocab.io import read_json, write_json, write_text
 from revocab.vocabulary.tokenizers.alphabets import BYTE_TOKENS, MARKER, from_byte_level
 from revocab.vocabulary.tokenizers.canonical import strings_by_id
+from revocab.vocabulary.tokenizers.encoding import NEVER
 from revocab.vocabulary.tokenizers.file_ids import OTHER_FORMATS, renumber
 from revocab.vocabulary.tokenizers.load import Style, load_tokenizer, tokenizer_style
 
@@ -151,8 +152,7 @@ class EditableVocabulary:
             spelt = {
                 bytes([n]) for n, token in enumerate(BYTE_TOKENS) if fallback and token in self.ids
             }
-        never = {0xC0, 0xC1, *range(0xF5, 0x100)}
-        return [n for n in range(256) if bytes([n]) not in spelt and n not in never]
+        return [n for n in range(256) if bytes([n]) not in spelt and n not in NEVER]
 
     def text(self, token: str) -> bytes:
         """Return the bytes that a plain token stands for, its word-start space included."""

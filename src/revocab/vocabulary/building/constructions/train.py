@@ -210,7 +210,7 @@ class TrainOptions(WordOptions):
     mixtures: ClassVar[tuple[str, ...]] = ("corpora",)
     needs: ClassVar[tuple[str, ...]] = ("corpora",)
 
-    alphabet: Literal["byte_fallback", "byte_level"] = Field(
+    alphabet: alphabets.Alphabet = Field(
         description="how text outside the vocabulary is spelt: bytes as tokens of their own, or all"
         " text as bytes"
     )
@@ -220,13 +220,13 @@ class TrainOptions(WordOptions):
     limit_bytes: Bytes | None = Field(
         default=None, description="read about so much of the corpora in all"
     )
-    model: Literal["bpe", "unigram"] = Field(default="bpe", description="how it splits words")
-    digits: Literal["individual", "groups_of_three", "none"] | None = Field(
+    model: ModelType = Field(default="bpe", description="how it splits words")
+    digits: alphabets.Digits | None = Field(
         default=None,
         description="how numbers are split; default: into digits (byte_fallback), groups of three"
         " (byte_level)",
     )
-    whitespace: Literal["grouped", "single"] = Field(
+    whitespace: alphabets.Whitespace = Field(
         default="grouped", description="whether spaces in a row may become one token"
     )
 
