@@ -171,7 +171,14 @@ def build_extended(inputs: BuildInputs, options: Any) -> Built:
         words = add_words(change.base, read_words(path), steps=options.word_steps)
         facts["words"] = words.facts(path)
         if change.corpus.words:
-            facts["words"]["lines"] = _lines_without(words, change)
+            # What the words' tokens change in lines that hold none of the words.
+            facts["words"]["lines"] = {
+                part.corpus: compare_lines(
+                    change.base.base.backend_tokenizer, {"words": words.vocabulary.backend},
+                    words.texts_without(training_texts([part], {part.corpus: COMPARED_BYTES // 4})),
+                )
+                for part in change.corpus.mixture
+            }  # fmt: skip
     grown = words.vocabulary if words else change.base
     expansion = change.expand(
         grown, wanted(options, len(change.base), len(grown) - len(change.base))
@@ -191,18 +198,6 @@ def build_extended(inputs: BuildInputs, options: Any) -> Built:
             for part in inputs.mixtures.get("corpora", [])
         }  # fmt: skip
     return replace(built, facts=built.facts | facts, words=listed)
-
-
-def _lines_without(words: AddedWords, change: Change) -> dict[str, Any]:
-    """Return what the words' tokens change in lines that hold none of the words, by corpus."""
-    before = change.base.base.backend_tokenizer
-    return {
-        part.corpus: compare_lines(
-            before, {"words": words.vocabulary.backend},
-            words.texts_without(training_texts([part], {part.corpus: COMPARED_BYTES // 4})),
-        )
-        for part in change.corpus.mixture
-    }  # fmt: skip
 
 
 def _with_words(change: Change, words: AddedWords, expansion: Expansion) -> Expansion:
