@@ -161,11 +161,21 @@ def load_prompt_tokenizer(folder: Path) -> PreTrainedTokenizerFast:
     Tokens that it puts behind a text (eos, sep) end a text in training; behind a prompt they would
     end what the model is to continue. Those before it stay.
     """
+    from tokenizers import Tokenizer
+
     from revocab.vocabulary.tokenizers.load import load_tokenizer
 
     tokenizer = load_tokenizer(folder)
     if appended_tokens(tokenizer):
-        _append_nothing(tokenizer.backend_tokenizer)
+        backend: Any = tokenizer.backend_tokenizer
+        state = json.loads(backend.to_str())
+        # A small tokenizer takes the step in: the vocabulary decides nothing of it.
+        small = {
+            **state, "added_tokens": [], "normalizer": None, "pre_tokenizer": None,
+            "decoder": None, "model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"},
+            "post_processor": _nothing_behind(state["post_processor"]),
+        }  # fmt: skip
+        backend.post_processor = Tokenizer.from_str(json.dumps(small)).post_processor
     return tokenizer
 
 
@@ -175,19 +185,6 @@ def appended_tokens(tokenizer: PreTrainedTokenizerFast) -> list[int]:
     bare, whole = (backend.encode("a", add_special_tokens=add).ids for add in (False, True))
     begin = next((at for at in range(len(whole)) if whole[at : at + len(bare)] == bare), len(whole))
     return whole[begin + len(bare) :]
-
-
-def _append_nothing(backend: Any) -> None:
-    from tokenizers import Tokenizer
-
-    state = json.loads(backend.to_str())
-    # A small tokenizer takes the step in: the vocabulary decides nothing of it.
-    small = {
-        **state, "added_tokens": [], "normalizer": None, "pre_tokenizer": None, "decoder": None,
-        "model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"},
-        "post_processor": _nothing_behind(state["post_processor"]),
-    }  # fmt: skip
-    backend.post_processor = Tokenizer.from_str(json.dumps(small)).post_processor
 
 
 def _nothing_behind(step: dict[str, Any]) -> dict[str, Any]:
