@@ -19,10 +19,7 @@ from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.corpora.read import texts
 from revocab.errors import RevocabError
 from revocab.io import read_json
-from revocab.vocabulary.building.constructions.extend import (
-    compare_lines,
-    with_marks_joined,
-)
+from revocab.vocabulary.building.constructions.extend import compare_lines, with_marks_joined
 from revocab.vocabulary.building.expansion import MARGIN, new_scores
 from revocab.vocabulary.tokenizers.alphabets import repair_splitter, to_byte_level
 from revocab.vocabulary.tokenizers.load import load_tokenizer

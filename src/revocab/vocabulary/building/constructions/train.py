@@ -16,11 +16,7 @@ from pydantic import Field
 from revocab.errors import RevocabError
 from revocab.heavy_types import PreTrainedTokenizerFast, Tokenizer
 from revocab.limits import VOCABULARY, Bytes
-from revocab.vocabulary.building.construction import (
-    BuildInputs,
-    Built,
-    Construction,
-)
+from revocab.vocabulary.building.construction import BuildInputs, Built, Construction
 from revocab.vocabulary.building.editable import EditableVocabulary
 from revocab.vocabulary.building.training_text import (
     batched,
