@@ -137,39 +137,13 @@ def set_pipeline(
     tokenizer.decoder = decoders.ByteLevel()
 
 
-def set_training_pipeline(
-    tokenizer: Tokenizer,
-    alphabet: Alphabet,
-    digits: Digits,
-    whitespace: Whitespace,
-    characters: list[str] | None,
-) -> None:
-    """Give a tokenizer its pipeline, without what is not learned: all but ``characters``."""
-    from tokenizers import Regex, pre_tokenizers
-
-    set_pipeline(tokenizer, alphabet, digits, whitespace)
-    if alphabet == "byte_fallback":
-        # Line ends and tabs are left out of training, so that they stay byte tokens, as in Mistral.
-        dropped = r"\s"
-        if characters is not None:
-            dropped = "[^" + "".join(rf"\x{{{ord(character):x}}}" for character in characters) + "]"
-        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-            [pre_tokenizers.Split(Regex(dropped), "removed"), tokenizer.pre_tokenizer]
-        )
-
-
-def _byte_of_character() -> dict[str, int]:
-    """Return GPT-2's alphabet: printable Latin-1 stands for itself, the rest from U+0100 on."""
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(256) if byte not in set(printable)]
-    return {chr(byte): byte for byte in printable} | {
-        chr(0x100 + number): byte for number, byte in enumerate(others)
-    }
-
-
-#: Tables for ``str.translate``, from characters of that alphabet to Latin-1 and back.
-TO_LATIN = {ord(character): chr(byte) for character, byte in _byte_of_character().items()}
-FROM_LATIN = {byte: character for character, byte in _byte_of_character().items()}
+#: GPT-2's alphabet: printable Latin-1 stands for itself, the rest from U+0100 on. Tables for
+#: ``str.translate``, from Latin-1 to its characters and back.
+_PRINTABLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+_OTHERS = [byte for byte in range(256) if byte not in _PRINTABLE]
+FROM_LATIN = {byte: chr(byte) for byte in _PRINTABLE}
+FROM_LATIN |= {byte: chr(0x100 + number) for number, byte in enumerate(_OTHERS)}
+TO_LATIN = {ord(character): chr(byte) for byte, character in FROM_LATIN.items()}
 
 
 def from_byte_level(string: str) -> bytes | None:

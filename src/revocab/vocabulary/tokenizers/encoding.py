@@ -22,7 +22,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from revocab.vocabulary.tokenizers.alphabets import TO_LATIN, from_byte_level
+from revocab.vocabulary.tokenizers.alphabets import FROM_LATIN, from_byte_level
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
@@ -257,7 +257,7 @@ class Coverage:
         """
         has = self.backend.token_to_id
         if self.byte_level:
-            return sorted(byte for letter, byte in LETTERS.items() if has(letter) is None)
+            return [byte for byte in range(256) if has(FROM_LATIN[byte]) is None]
         if not self.fallback:
             return []
         return [byte for byte in range(256) if has(f"<0x{byte:02X}>") is None]
@@ -334,15 +334,10 @@ class Coverage:
         for number in ids:
             token = backend.id_to_token(number) or ""
             if self.byte_level and number in added:  # as it is in the text, not as bytes
-                token = "".join(LETTERS_OF[byte] for byte in token.encode())
+                token = "".join(FROM_LATIN[byte] for byte in token.encode())
             lost.subtract(letter for letter in token if letter in absent)
         decoded = from_byte_level if self.byte_level else str.encode
         return Counter({decoded(letter) or letter.encode(): n for letter, n in (+lost).items()})
-
-
-#: The letter of each byte in a byte-level vocabulary, and back.
-LETTERS = {chr(letter): ord(byte) for letter, byte in TO_LATIN.items()}
-LETTERS_OF = {byte: letter for letter, byte in LETTERS.items()}
 
 
 def size_of(unseen: Counter[bytes]) -> int:

@@ -152,7 +152,7 @@ def train_tokenizer(
     published with the alphabet. Every text gets bos in front. Raises :class:`RevocabError` when
     the size cannot be met exactly.
     """
-    from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers, processors
+    from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
     letters = (
@@ -168,9 +168,15 @@ def train_tokenizer(
         )
     digits = digits or alphabets.USUAL_DIGITS[alphabet]
     trained = Tokenizer(models.BPE() if model == "bpe" else models.Unigram())
-    # BPE limits its alphabet itself; Unigram keeps every character that it sees.
-    seen = letters if model == "unigram" and alphabet == "byte_fallback" else None
-    alphabets.set_training_pipeline(trained, alphabet, digits, whitespace, seen)
+    alphabets.set_pipeline(trained, alphabet, digits, whitespace)
+    if alphabet == "byte_fallback":
+        # Line ends and tabs are left out of training, so that they stay byte tokens, as in Mistral.
+        dropped = r"\s"
+        if model == "unigram":  # BPE limits its alphabet itself; Unigram keeps all that it sees.
+            dropped = "[^" + "".join(rf"\x{{{ord(character):x}}}" for character in letters) + "]"
+        trained.pre_tokenizer = pre_tokenizers.Sequence(
+            [pre_tokenizers.Split(Regex(dropped), "removed"), trained.pre_tokenizer]
+        )
     train = _bpe if model == "bpe" else _unigram
     tokenizer = train(trained, batches, vocabulary_size, letters, alphabet)
     alphabets.set_pipeline(tokenizer, alphabet, digits, whitespace)
