@@ -8,14 +8,7 @@ from dataclasses import asdict
 from itertools import accumulate
 
 import pytest
-from construction_toys import (
-    ENGLISH,
-    FAMILIES,
-    GREEK,
-    ITALIAN,
-    change,
-    mixture,
-)
+from construction_toys import ENGLISH, FAMILIES, GREEK, ITALIAN, change, mixture
 from hypothesis import given
 from hypothesis import strategies as st
 

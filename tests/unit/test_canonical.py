@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+from tokenizers import Tokenizer, models, pre_tokenizers
 from toy_vocabularies import byte_level, sentencepiece_bpe, unigram, with_merges, wordpiece
 from transformers import PreTrainedTokenizerFast
 
@@ -13,7 +13,6 @@ from revocab.errors import RevocabError
 from revocab.initialise.reading.vocabularies import SourceSpelling, source_pieces_released
 from revocab.vocabulary.building.constructions.train import train_tokenizer
 from revocab.vocabulary.building.training_text import batched
-from revocab.vocabulary.tokenizers import load
 from revocab.vocabulary.tokenizers.alphabets import from_byte_level, to_byte_level
 from revocab.vocabulary.tokenizers.canonical import (
     CanonicalToken,
@@ -21,60 +20,51 @@ from revocab.vocabulary.tokenizers.canonical import (
     occurs_in_utf8,
     unreachable,
 )
-from revocab.vocabulary.tokenizers.identity import fixed_texts
 from revocab.vocabulary.tokenizers.load import tokenizer_style
 
+#: Tokens of each family: kind, bytes, role.
+FAMILIES = {
+    "byte_fallback": (sentencepiece_bpe, {
+        "▁cane": ("word_start", b" cane", None),
+        "è": ("continuation", "è".encode(), None),
+        "▁": ("word_start", b" ", None),
+        "<0x0A>": ("byte", b"\n", None),
+        "<s>": ("special", b"<s>", "bos"),
+        "</s>": ("special", b"</s>", "eos"),
+        "<unk>": ("special", b"<unk>", "unk"),
+    }),
+    "marker": (unigram, {
+        "▁cane": ("word_start", b" cane", None),
+        "cane": ("continuation", b"cane", None),
+    }),
+    "byte_level": (byte_level, {
+        "Ġcane": ("word_start", b" cane", None),
+        "Ã¨": ("continuation", "è".encode(), None),
+        "ĠÃ¨": ("word_start", " è".encode(), None),
+        "Ã": ("byte", b"\xc3", None),
+        "Ċ": ("byte", b"\n", None),
+        "a": ("continuation", b"a", None),
+        "<|begin_of_text|>": ("special", b"<|begin_of_text|>", "bos"),
+        "<|eot_id|>": ("special", b"<|eot_id|>", "turn_end"),
+        "<|reserved_0|>": ("special", b"<|reserved_0|>", None),
+    }),
+    "wordpiece": (wordpiece, {
+        "cane": ("word_start", b" cane", None),
+        "##cane": ("continuation", b"cane", None),
+        "[CLS]": ("special", b"[CLS]", "cls"),
+        "[PAD]": ("special", b"[PAD]", "pad"),
+    }),
+}  # fmt: skip
 
-def by_string(tokenizer):
+
+@pytest.mark.parametrize("style", FAMILIES)
+def test_every_family_by_hand(style):
+    make, expected = FAMILIES[style]
+    tokenizer = make()
     tokens = canonical_vocabulary(tokenizer)
-    assert len(tokens) == len(tokenizer)
-    return {token.string: (token.kind, token.data, token.role) for token in tokens}
-
-
-def test_sentencepiece_bpe():
-    tokenizer = sentencepiece_bpe()
-    assert tokenizer_style(tokenizer) == "byte_fallback"
-    tokens = by_string(tokenizer)
-    assert tokens["▁cane"] == ("word_start", b" cane", None)
-    assert tokens["è"] == ("continuation", "è".encode(), None)
-    assert tokens["▁"] == ("word_start", b" ", None)
-    assert tokens["<0x0A>"] == ("byte", b"\n", None)
-    assert tokens["<s>"] == ("special", b"<s>", "bos")
-    assert tokens["</s>"][2] == "eos"
-    assert tokens["<unk>"][2] == "unk"
-
-
-def test_unigram():
-    tokenizer = unigram()
-    assert tokenizer_style(tokenizer) == "marker"
-    tokens = by_string(tokenizer)
-    assert tokens["▁cane"] == ("word_start", b" cane", None)
-    assert tokens["cane"] == ("continuation", b"cane", None)
-
-
-def test_byte_level():
-    tokenizer = byte_level()
-    assert tokenizer_style(tokenizer) == "byte_level"
-    tokens = by_string(tokenizer)
-    assert tokens["Ġcane"] == ("word_start", b" cane", None)
-    assert tokens["Ã¨"] == ("continuation", "è".encode(), None)
-    assert tokens["ĠÃ¨"] == ("word_start", " è".encode(), None)
-    assert tokens["Ã"] == ("byte", b"\xc3", None)
-    assert tokens["Ċ"] == ("byte", b"\n", None)
-    assert tokens["a"] == ("continuation", b"a", None)
-    assert tokens["<|begin_of_text|>"][2] == "bos"
-    assert tokens["<|eot_id|>"][2] == "turn_end"
-    assert tokens["<|reserved_0|>"] == ("special", b"<|reserved_0|>", None)
-
-
-def test_wordpiece():
-    tokenizer = wordpiece()
-    assert tokenizer_style(tokenizer) == "wordpiece"
-    tokens = by_string(tokenizer)
-    assert tokens["cane"] == ("word_start", b" cane", None)
-    assert tokens["##cane"] == ("continuation", b"cane", None)
-    assert tokens["[CLS]"] == ("special", b"[CLS]", "cls")
-    assert tokens["[PAD]"][2] == "pad"
+    assert tokenizer_style(tokenizer) == style and len(tokens) == len(tokenizer)
+    found = {token.string: (token.kind, token.data, token.role) for token in tokens}
+    assert {string: found[string] for string in expected} == expected
 
 
 def test_declared_roles_win():
@@ -251,17 +241,3 @@ def test_unigram_and_wordpiece():
     assert not names(wordpiece())
     # A worse piece than its parts is never chosen.
     assert names(unigram(("ca", -20.0))) == {"ca": "segmentation"}
-
-
-def test_other_ids_are_told_from_the_first_place_where_they_differ():
-    tokenizer = byte_level()
-    ours = tokenizer.backend_tokenizer
-    theirs = Tokenizer.from_str(ours.to_str())
-    theirs.normalizer = normalizers.Replace("e", "E")
-    text = next(text for text in fixed_texts() if "e" in text)
-    one, other = (backend.encode(text) for backend in (theirs, ours))
-    start = next(n for n in range(len(one.ids)) if one.ids[n] != other.ids[n])
-    told = [encoded.tokens[start : start + 3] for encoded in (one, other)]
-    assert start > 0 and told[0] != told[1]
-    assert "({} in place of {})".format(*told) in load._other_ids("Auto", theirs, tokenizer)
-    assert load._other_ids("Auto", Tokenizer.from_str(ours.to_str()), tokenizer) is None

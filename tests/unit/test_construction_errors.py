@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import gzip
-import json
 
 import pytest
 from construction_toys import build_trained, change, construct, mixture
 from toy_vocabularies import wordpiece
 
 from revocab.errors import RevocabError
-from revocab.io import read_json, write_json, write_jsonl
+from revocab.io import read_json, write_json
 from revocab.vocabulary.building.construction import BuildInputs
 from revocab.vocabulary.building.training_text import TrainingText
-from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 
 def refused(message, way, base, mixtures, out, **options):
@@ -28,50 +26,35 @@ def out(tmp_path):
     return tmp_path / "out"
 
 
-def test_an_empty_corpus(tmp_path, corpora, bases, out):
-    empty = tmp_path / "empty"
-    empty.mkdir()
+#: The lines of a corpus, the bytes that its manifest says, and what is said; of training, too.
+CORPORA = {
+    "empty": (b"", 0, "corpus damaged: no text to train on", True),
+    "blank": (b'{"id": "1", "text": " \\n \\t"}\n', 4, "damaged: no words in the text", False),
+    "latin": ('{"id": "1", "text": "perché"}\n'.encode("latin-1"), 9, "not UTF-8 .*convert", True),
+    "surrogate": (
+        b'{"id": "1", "text": "ab \\ud800 c"}\n', 9,
+        r"damaged, train document 1: a lone surrogate at character 3 is .* repair", True,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CORPORA)
+@pytest.mark.parametrize(
+    ("family", "alphabet"), [("unigram", "byte_fallback"), ("byte_level", "byte_level")]
+)
+def test_a_corpus_without_text(tmp_path, corpora, bases, out, case, family, alphabet):
+    lines, size, message, no_training = CORPORA[case]
+    (folder := tmp_path / "damaged").mkdir()
     manifest = read_json(corpora["it"] / "manifest.json")
-    manifest["train"]["bytes"] = 0
-    write_json(empty / "manifest.json", manifest)
-    write_jsonl(empty / "train.jsonl.gz", [])
-    text = {"corpora": [TrainingText("none", 1.0, empty)]}
-    refused("corpus none: no text to train on", "extend", bases["mistral"], text, out, add=5)
-    with pytest.raises(RevocabError, match="corpus none: no text"):
-        build_trained(text["corpora"], "byte_level", 400, out)
-    manifest["train"]["bytes"] = 4
-    write_json(empty / "manifest.json", manifest)
-    write_jsonl(empty / "train.jsonl.gz", [{"id": "1", "text": " \n \t"}])
-    refused("corpora none: no words in the text", "extend", bases["mistral"], text, out, add=5)
-
-
-@pytest.mark.parametrize("way", ["extend", "train"])
-def test_a_corpus_of_another_encoding(tmp_path, corpora, bases, out, way):
-    latin = tmp_path / "latin"
-    latin.mkdir()
-    write_json(latin / "manifest.json", read_json(corpora["it"] / "manifest.json"))
-    line = json.dumps({"id": "1", "text": "perché"}, ensure_ascii=False) + "\n"
-    (latin / "train.jsonl.gz").write_bytes(gzip.compress(line.encode("latin-1")))
-    text = [TrainingText("latin", 1.0, latin)]
-    if way == "extend":
-        refused(r"not UTF-8 .*convert", way, bases["unigram"], {"corpora": text}, out, add=5)
-    else:
-        with pytest.raises(RevocabError, match=r"not UTF-8 .*convert"):
-            build_trained(text, "byte_fallback", 400, out)
+    manifest["train"]["bytes"] = size
+    write_json(folder / "manifest.json", manifest)
+    (folder / "train.jsonl.gz").write_bytes(gzip.compress(lines))
+    text = [TrainingText("damaged", 1.0, folder)]
+    refused(message, "extend", bases[family], {"corpora": text}, out, add=5)
+    if no_training:
+        with pytest.raises(RevocabError, match=message):
+            build_trained(text, alphabet, 400, out)
         assert not out.exists()
-
-
-def test_lone_surrogates(tmp_path, corpora, bases, out):
-    broken = tmp_path / "surrogate"
-    broken.mkdir()
-    write_json(broken / "manifest.json", read_json(corpora["it"] / "manifest.json"))
-    line = '{"id": "1", "text": "ab \\ud800 c"}\n'
-    (broken / "train.jsonl.gz").write_bytes(gzip.compress(line.encode()))
-    text = {"corpora": [TrainingText("broken", 1.0, broken)]}
-    message = r"surrogate, train document 1: a lone surrogate at character 3 is .* repair"
-    refused(message, "extend", bases["byte_level"], text, out, add=5)
-    with pytest.raises(TypeError):
-        load_tokenizer(bases["byte_level"])("ab \ud800 c")
 
 
 #: What is said, construction, family of the base, and options.

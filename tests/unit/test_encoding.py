@@ -13,14 +13,17 @@ from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizer
 
 from revocab.vocabulary.tokenizers.encoding import (
     PARSE,
+    Coverage,
     SpecialTexts,
+    Unseen,
     appended_tokens,
     encode_batches,
     load_prompt_tokenizer,
+    name_of,
+    size_of,
     text_encoder,
 )
 from revocab.vocabulary.tokenizers.identity import folder_hash, foreign_ids, ids_hash
-from revocab.vocabulary.tokenizers.unseen import Coverage, Unseen, name_of, size_of
 
 BOS, EOS = "<s>", "</s>"
 
@@ -144,7 +147,7 @@ def test_what_is_unseen_is_named():
 
 
 def test_beyond_a_number_of_kinds_the_commoner_half_is_held(monkeypatch):
-    monkeypatch.setattr("revocab.vocabulary.tokenizers.unseen.COUNTED", 4)
+    monkeypatch.setattr("revocab.vocabulary.tokenizers.encoding.COUNTED", 4)
     unseen = Unseen()
     counts = {b"a": 5, b"b": 1, b"c": 4, b"d": 2}
     unseen.add(Counter(counts), "x")

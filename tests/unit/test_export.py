@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from textwrap import dedent
@@ -212,26 +211,20 @@ def test_text_that_people_write_is_never_left_out(bases, tmp_path, normaliser, i
         assert "Regex" in str(normaliser) or "on 0 of" not in said.split(" lines")[0]
 
 
-@pytest.mark.parametrize(
-    ("pattern", "is_written"), [(GPT2_WORDS, True), (r"\p{L}+|\s+", False)], ids=["all", "letters"]
-)
-def test_a_splitter_that_removes_nothing_isolates(bases, tmp_path, pattern, is_written):
-    """``Removed`` with ``invert`` drops what the pattern does not match."""
-    shutil.copytree(bases / "byte_level", tmp_path / "m")
-    split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Removed", "invert": True}
-    level = {
-        "type": "ByteLevel",
-        "add_prefix_space": False,
-        "trim_offsets": True,
-        "use_regex": False,
-    }
+def split_by(model: Path, folder: Path, pattern: str, behavior: str, invert: bool = False) -> Path:
+    """Copy a byte-level model with a splitter of one pattern."""
+    shutil.copytree(model, folder)
+    split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": behavior, "invert": invert}
+    level = dict(add_prefix_space=False, trim_offsets=True, use_regex=False, type="ByteLevel")
     steps = {"type": "Sequence", "pretokenizers": [split, level]}
-    edited(load_tokenizer(bases / "byte_level"), tmp_path / "m", pre_tokenizer=steps)
-    words = (tmp_path / "m", "--to", "gguf", tmp_path / "o")
-    if is_written:
-        assert "the same in llama.cpp's 'trillion'" in export([str(word) for word in words])
-    else:
-        assert "does not have its splitter" in problem(*words)
+    return edited(load_tokenizer(model), folder, pre_tokenizer=steps)
+
+
+def test_a_splitter_that_removes_nothing_isolates(bases, tmp_path):
+    """``Removed`` with ``invert`` drops what the pattern does not match."""
+    folder = split_by(bases / "byte_level", tmp_path / "m", GPT2_WORDS, "Removed", invert=True)
+    written = export([str(folder), "--to", "gguf", str(tmp_path / "o")])
+    assert "the same in llama.cpp's 'trillion'" in written
 
 
 METASPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
@@ -335,13 +328,7 @@ def test_the_library_reads_it_with_the_same_ids(bases, vllm_interpreter, call, t
 
 
 def test_what_llama_cpp_cannot_cut_is_refused_by_name_or_said(bases, tmp_path):
-    tokenizer = Vocabulary.read(bases / "byte_level").tokenizer
-    splitter = {"type": "Split", "pattern": {"Regex": r"\p{L}+|\s+"}, "behavior": "Isolated",
-                "invert": False}  # fmt: skip
-    state = json.loads(tokenizer.backend_tokenizer.to_str())
-    steps = {"type": "Sequence", "pretokenizers": [splitter, state["pre_tokenizer"]["pretokenizers"][1]]}  # fmt: skip  # noqa: E501
-    shutil.copytree(bases / "byte_level", tmp_path / "m")
-    edited(tokenizer, tmp_path / "m", pre_tokenizer=steps)
+    split_by(bases / "byte_level", tmp_path / "m", r"\p{L}+|\s+", "Isolated")
     said = problem(tmp_path / "m", "--to", "gguf", tmp_path / "o")
     assert r"llama.cpp does not have its splitter: \p{L}+|\s+" in said and "%) lines" in said
     assert not (tmp_path / "o").exists()

@@ -27,9 +27,9 @@ from revocab.io import read_json, write_json
 from revocab.product.export.export import export
 from revocab.product.verify.runtimes import ask_llama
 from revocab.vocabulary.building.construction import TokenizerJob, build_from_folders
+from revocab.vocabulary.tokenizers.alphabets import LLAMA_CPP_SPLITTERS
 from revocab.vocabulary.tokenizers.identity import golden_texts
 from revocab.vocabulary.tokenizers.load import load_tokenizer
-from revocab.vocabulary.tokenizers.splitter import LLAMA_CPP_SPLITTERS
 
 FAMILIES = ("byte_fallback", "mistral", "byte_level", "llama")
 CHANGES = {"extend": {"add": 40}, "replace": {"share": 0.1}, "optimise": {"keep": 0.85}}

@@ -18,7 +18,6 @@ from revocab.corpora.source import Form
 from revocab.corpora.word_splitters import RULES, Words, start_splitting
 from revocab.errors import RevocabError
 from revocab.io import read_json, sha256
-from revocab.vocabulary.building.construction import save_tokenizer
 from revocab.vocabulary.building.constructions.train import train_tokenizer
 from revocab.vocabulary.building.training_text import batched
 from revocab.vocabulary.fertility import (
@@ -39,6 +38,7 @@ from revocab.vocabulary.token_counts import (
     token_classes,
 )
 from revocab.vocabulary.tokenizers import encoding
+from revocab.vocabulary.tokenizers.load import write_tokenizer
 
 TEXTS = ["Il cane corre.", "La città è bella, e grande.", "Un altro cane dorme qui."]
 
@@ -49,6 +49,18 @@ def tokenizers():
         "small": train_tokenizer(batched(TEXTS), "byte_level", 262),
         "large": train_tokenizer(batched(TEXTS), "byte_level", 290),
     }
+
+
+def prepared(folder, name="it", **options):
+    job = CorpusJob(corpus=name, language=name, **options)
+    prepare_corpus([{"text": text} for text in TEXTS], {"label": name}, job, folder / name)
+    return {name: folder / name}
+
+
+@pytest.fixture
+def folder(tokenizers, tmp_path):
+    write_tokenizer(tokenizers["small"], tmp_path / "tokenizer")
+    return {"small": tmp_path / "tokenizer"}
 
 
 def test_by_hand():
@@ -120,14 +132,10 @@ def test_unknown_and_byte_tokens():
     assert found.bytes_.tolist() == [0, 2]
 
 
-def test_held_out_text_is_measured_where_asked(tokenizers, tmp_path):
-    job = CorpusJob(corpus="it", language="it", heldout_bytes=30)
-    prepare_corpus([{"text": text} for text in TEXTS], {"label": "x"}, job, tmp_path / "it")
-    save_tokenizer(tokenizers["small"], {"alphabet": "byte_level"}, tmp_path / "tokenizer")
-    measured = {}
+def test_held_out_text_is_measured_by_its_split(folder, tmp_path):
+    corpora, measured = prepared(tmp_path, heldout_bytes=30), {}
     for split in ("train", "heldout"):
-        folders = {"t": tmp_path / "tokenizer"}, {"it": tmp_path / "it"}
-        (row,) = fertility_of_folders(*folders, tmp_path / split, FertilityJob(split=split))
+        (row,) = fertility_of_folders(folder, corpora, tmp_path / split, FertilityJob(split=split))
         manifest = read_json(tmp_path / split / "manifest.json")
         sums = read_json(tmp_path / "it/manifest.json")["sha256"]
         assert manifest["corpora"] == {"it": sums[split]}
@@ -172,25 +180,17 @@ def test_parallel_text(tokenizers):
         parallel_lines([{"it": " ", "en": "is"}], ["en", "it"], "x")
 
 
-def test_special_tokens_are_not_counted(tokenizers):
-    counted = count_token_classes(tokenizers["large"], ["", "a"])
-    assert counted.tokens.tolist() == [0, 1]
-
-
-def test_folders(tmp_path, tokenizers):
-    rows, job = [{"text": text} for text in TEXTS], CorpusJob(corpus="it", language="it")
-    prepare_corpus(rows, {"label": "t"}, job, tmp_path / "c")
-    save_tokenizer(tokenizers["large"], {"alphabet": "byte_level"}, tmp_path / "t")
+def test_folders(folder, tmp_path):
+    corpora = prepared(tmp_path)
     for language in ("it", "en"):
         (tmp_path / f"{language}.txt").write_text("uno\ndue\n", encoding="utf-8")
     measured = FertilityJob(
         limit_documents=2, splitter="unicode", parallel=Form(languages=("it", "en")),
         languages=["en", "it"],
     )  # fmt: skip
-    folders = {"large": tmp_path / "t"}, {"it": tmp_path / "c"}
     parallel = [tmp_path / "it.txt", tmp_path / "en.txt"]
     for name in ("a", "b"):
-        fertility_of_folders(*folders, tmp_path / name, measured, parallel)
+        fertility_of_folders(folder, corpora, tmp_path / name, measured, parallel)
     tables = "fertility.csv floors.csv parallel.csv documents.parquet manifest.json"
     for name in tables.split():
         assert sha256(tmp_path / "a" / name) == sha256(tmp_path / "b" / name)
@@ -202,25 +202,16 @@ def test_folders(tmp_path, tokenizers):
     with (tmp_path / "a" / "parallel.csv").open() as handle:
         assert [entry["parity"] for entry in csv.DictReader(handle)] == ["1.0", "1.0"]
     table = pq.read_table(tmp_path / "a" / "documents.parquet").to_pydict()
-    assert table["tokenizer"] == ["large"] * 2
+    assert table["tokenizer"] == ["small"] * 2
     assert float(row["fertility"]) == pytest.approx(sum(table["fertility"]) / 2)
 
 
-def test_words_without_sentence_data_are_said_aloud(tokenizers, tmp_path, capsys, monkeypatch):
+def test_words_without_sentence_data_are_said_aloud(folder, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(word_splitters, "available_splitter", lambda language: RULES)
-    corpora = {}
-    for language in ("it", "sw"):
-        job = CorpusJob(corpus=language, language=language)
-        rows = [{"text": text} for text in TEXTS]
-        prepare_corpus(rows, {"label": "x"}, job, tmp_path / language)
-        corpora[language] = tmp_path / language
-    save_tokenizer(tokenizers["small"], {"alphabet": "byte_level"}, tmp_path / "tokenizer")
-    folders = {"small": tmp_path / "tokenizer"}
-    fertility_of_folders(folders, corpora, tmp_path / "out", FertilityJob())
+    corpora = prepared(tmp_path) | prepared(tmp_path, "sw")
+    fertility_of_folders(folder, corpora, tmp_path / "out", FertilityJob())
     said = capsys.readouterr().err
-    assert "corpus it: NLTK's sentence data is not installed" in said
-    assert "python -m nltk.downloader punkt_tab" in said
-    assert "corpus sw" not in said  # NLTK has none for it
-    asked = FertilityJob(splitter="nltk_rules")
-    fertility_of_folders(folders, corpora, tmp_path / "out", asked)
+    assert "corpus it" in said and "corpus sw" not in said  # NLTK has no data for it
+    by_rules = FertilityJob(splitter="nltk_rules")
+    fertility_of_folders(folder, corpora, tmp_path / "out", by_rules)
     assert capsys.readouterr().err == ""

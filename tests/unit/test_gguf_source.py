@@ -16,9 +16,9 @@ from revocab.io import read_json, write_json
 from revocab.models.fetch import FetchJob, fetch_model
 from revocab.models.folder import ModelFolder
 from revocab.product.export.export import export
+from revocab.vocabulary.tokenizers.alphabets import LLAMA_CPP_SPLITTERS
 from revocab.vocabulary.tokenizers.identity import golden_texts
 from revocab.vocabulary.tokenizers.load import load_tokenizer
-from revocab.vocabulary.tokenizers.splitter import LLAMA_CPP_SPLITTERS
 
 
 @pytest.fixture(scope="module")

@@ -115,11 +115,7 @@ def test_ids_that_cannot_be_kept_are_refused(added, config, named, tmp_path):
         ({300: ("<a>", True), 301: ("word", False)}, {}, {}),
         ({300: ("<a>", True)}, {"eos_token": "<a>"}, {}),  # answers end with it
         ({}, {"pad_token": "<p>"}, {"<p>": 300}),
-        (
-            {300: ("<a>", True)},
-            {"mask_token": "<a>", "pad_token": "<p>"},
-            {"<a>": 300, "<p>": 301},
-        ),
+        ({300: ("<a>", True)}, {"mask_token": "<a>", "pad_token": "<p>"}, {"<a>": 300, "<p>": 301}),
     ],
 )
 def test_only_what_no_text_holds_is_left_out(added, config, left_out, tmp_path):
@@ -141,13 +137,7 @@ def test_files_of_a_folder_follow_its_tokenizer(tmp_path, capsys):
         (folder / "additional_chat_templates").mkdir()
         (folder / f"additional_chat_templates/{name}.jinja").write_text(name)
         (folder / "chat_template.jinja").write_text("{{ messages }}")
-    for name in (
-        "merges.txt",
-        "spiece.model",
-        "params.json",
-        "preprocessor_config.json",
-        "A.md",
-    ):
+    for name in ("merges.txt", "spiece.model", "params.json", "preprocessor_config.json", "A.md"):
         (source / name).write_text("{}")
     out = initialise(source, tmp_path / "out", "fvt", target_tokenizer=target)
     names = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}

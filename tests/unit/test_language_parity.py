@@ -8,11 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from revocab.vocabulary.building.new_tokens import LearningText, learn
-from revocab.vocabulary.building.training_text import (
-    CutPretokens,
-    training_budgets,
-    training_texts,
-)
+from revocab.vocabulary.building.training_text import CutPretokens, training_budgets, training_texts
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 

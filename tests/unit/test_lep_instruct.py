@@ -70,17 +70,16 @@ def family(tmp_path_factory):
     for file in ("config.json", "generation_config.json"):
         settings_ = read_json(root / "instruct" / file)
         write_json(root / "instruct" / file, {**settings_, "eos_token_id": ids})
-    initialise(
-        root / "base", root / "adapted", "fvt", target_tokenizer=target
-    )  # fmt: skip
+    initialise(root / "base", root / "adapted", "fvt", target_tokenizer=target)
     change_matrices(root / "adapted", moved(2))
     return root
 
 
-def propagate(root, out, source="instruct", **options):
+def propagate(root, out, source="instruct", adapted="adapted", **options):
+    """Return the tensors of LEP; ``source`` and ``adapted``: names in ``root``, or whole paths."""
     initialise(
         root / source, out, "lep", options, target_tokenizer=root / "target-chat",
-        adapted=root / "adapted", base=root / "base",
+        adapted=root / adapted, base=root / "base",
     )  # fmt: skip
     return load_file(out / "model.safetensors")
 
@@ -126,17 +125,9 @@ def test_special_and_chat_tokens_take_no_part_in_the_fit(family, tmp_path):
     """The base ends at one token, its instruct version at another: no relation of their rows."""
     before = propagate(family, tmp_path / "before")
     shutil.copytree(family / "instruct", tmp_path / "shifted")
-    own = rows_of(family, "source-chat", ["<s>", "</s>", *CHAT])
-
-    def shifted(name, matrix):
-        return matrix.index_fill(0, torch.tensor(own), 50.0)
-
-    change_matrices(tmp_path / "shifted", shifted)
-    initialise(
-        tmp_path / "shifted", tmp_path / "after", "lep", {}, base=family / "base",
-        adapted=family / "adapted", target_tokenizer=family / "target-chat",
-    )  # fmt: skip
-    after = load_file(tmp_path / "after" / "model.safetensors")
+    own = torch.tensor(rows_of(family, "source-chat", ["<s>", "</s>", *CHAT]))
+    change_matrices(tmp_path / "shifted", lambda name, matrix: matrix.index_fill(0, own, 50.0))
+    after = propagate(family, tmp_path / "after", tmp_path / "shifted")
     for name in (EMBEDDING, HEAD):
         assert bits(after[name][3:-2]) == bits(before[name][3:-2])
         assert (after[name][-2:] == 50).all()
@@ -152,11 +143,7 @@ def test_embedding_and_head_have_a_map_each(family, tmp_path):
     change_matrices(
         tmp_path / "adapted", lambda name, matrix: matrix[:, :RANK].repeat(1, 32 // RANK)
     )
-    initialise(
-        tmp_path / "scaled", tmp_path / "out", "lep", {}, base=family / "base",
-        adapted=tmp_path / "adapted", target_tokenizer=family / "target-chat",
-    )  # fmt: skip
-    found = load_file(tmp_path / "out" / "model.safetensors")
+    found = propagate(family, tmp_path / "out", tmp_path / "scaled", tmp_path / "adapted")
     adapted = load_file(tmp_path / "adapted" / "model.safetensors")
     for name, scale in turns.items():
         wanted = adapted[name][3:].float() * scale

@@ -14,9 +14,9 @@ from splitter_toys import HINDI, MARKED_TEXT, bare, gpt2_like
 from tokenizers import Regex, pre_tokenizers
 from tokenizers.pre_tokenizers import ByteLevel, Sequence, Split
 
-from revocab.vocabulary.tokenizers.alphabets import GPT2_WORDS, LLAMA3_WORDS
-from revocab.vocabulary.tokenizers.splitter import (
-    LLAMA_CPP_SPLITTERS,
+from revocab.vocabulary.tokenizers.alphabets import (
+    GPT2_WORDS,
+    LLAMA3_WORDS,
     QWEN2_WORDS,
     joins_marks,
     pretokens_only,
@@ -86,11 +86,6 @@ def test_the_expression_written_here_is_that_of_the_library(text):
 )
 def test_repaired_expressions(expression, changed):
     assert repair_expression(expression) == changed
-
-
-def test_qwen2s_becomes_that_of_its_successor():
-    (qwen35,) = next(known.patterns for known in LLAMA_CPP_SPLITTERS if known.name == "qwen35")
-    assert repair_expression(QWEN2_WORDS) == qwen35
 
 
 @pytest.mark.parametrize("name", CUTTING)

@@ -21,7 +21,6 @@ from revocab.vocabulary.token_counts import (
     measure_floor,
     measure_floors,
 )
-from revocab.vocabulary.tokenizers.alphabets import LLAMA3_WORDS
 from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 
@@ -45,12 +44,6 @@ def test_an_expression_inside_of_the_library_is_repaired_too():
     """GPT-2's: क|ि|त|ा|ब| क|ी| ह|ै. has signs alone."""
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=gpt2_like())
     assert measure_floor(tokenizer, [HINDI]) == Floor(9, 4, has_splitter=True)
-
-
-def test_a_repair_changes_no_text_without_marks(bases):
-    assert r"\p{M}" not in LLAMA3_WORDS
-    floor = measure_floor(bases["byte_level"], ENGLISH)
-    assert floor.repaired_tokens == floor.tokens
 
 
 def test_who_has_a_splitter(bases):

@@ -72,12 +72,6 @@ def test_round_trip(tokenizer, text):
     assert tokenizer.decode(ids, skip_special_tokens=True) == text
 
 
-def test_every_byte_is_reachable(tokenizer):
-    text = "".join(map(chr, range(0x20, 0x2000))) + "\U0001f600\U0010ffff"
-    ids = tokenizer(text, add_special_tokens=False).input_ids
-    assert tokenizer.unk_token_id is None or tokenizer.unk_token_id not in ids
-
-
 def test_size_ids_and_style(tokenizer):
     assert len(tokenizer) == SIZE
     assert sorted(tokenizer.get_vocab().values()) == list(range(SIZE))
@@ -113,13 +107,21 @@ def test_frequent_characters():
     assert frequent_characters(["ab" * 50_000 + "z\n"], 10) == ["a", "b", "▁"]
     # Ties at the limit: the lower code point stays.
     assert frequent_characters(["cba"], 3) == ["a", "b", "▁"]
+    assert frequent_characters(["aab"], 1) == ["▁"]
+    assert frequent_characters(["aab"], 2) == ["a", "▁"]
+
+
+def halves(folder, share=0.5, **texts):
+    """Return two corpora of a document each, and the share of the first."""
+    for name, text in texts.items():
+        job = CorpusJob(corpus=name, language=name)
+        prepare_corpus([{"text": text}], {"label": name}, job, folder / name)
+    return [TrainingText(name, part, folder / name)
+            for name, part in zip(texts, (share, 1 - share), strict=True)]  # fmt: skip
 
 
 def test_shares_are_shares_of_bytes(tmp_path):
-    for name, text in {"it": "è" * 50, "en": "a" * 300}.items():
-        job = CorpusJob(corpus=name, language=name)
-        prepare_corpus([{"text": text}], {"label": name}, job, tmp_path / name)
-    mixture = [TrainingText("it", 0.5, tmp_path / "it"), TrainingText("en", 0.5, tmp_path / "en")]
+    mixture = halves(tmp_path, it="è" * 50, en="a" * 300)
     assert training_budgets(mixture) == {"it": 100, "en": 100}
     budgets = training_budgets(mixture, limit_bytes=42)
     assert budgets == {"it": 21, "en": 21}
@@ -184,12 +186,7 @@ def test_real_mistral(tmp_path, shared_folder):
 
 def test_characters_are_counted_in_every_corpus_by_its_share(tmp_path, monkeypatch):
     """Of 400 bytes 40 are read, three quarters of them Italian."""
-    for name, letter, size in (("it", "a", 300), ("en", "b", 100)):
-        job = CorpusJob(corpus=name, language=name)
-        prepare_corpus([{"text": letter * size}], {"label": name}, job, tmp_path / name)
-    mixture = [
-        TrainingText(name, share, tmp_path / name) for name, share in (("it", 0.75), ("en", 0.25))
-    ]
+    mixture = halves(tmp_path, 0.75, it="a" * 300, en="b" * 100)
     read = []
 
     def stop(texts, limit):
@@ -203,11 +200,6 @@ def test_characters_are_counted_in_every_corpus_by_its_share(tmp_path, monkeypat
     assert read == ["a" * 30, "b" * 10]
 
 
-def test_the_marker_alone_may_be_frequent():
-    assert frequent_characters(["aab"], 1) == ["▁"]
-    assert frequent_characters(["aab"], 2) == ["a", "▁"]
-
-
 def test_characters_that_were_forced_are_numbered_anew():
     """Within 4e-4 of the lowest: b and c, not z, which was chosen."""
     pieces = [("z", -3.0), ("c", -9.0), ("b", -9.0001), ("zz", -9.0002), ("ab", -2.0000004)]
@@ -218,10 +210,7 @@ def test_characters_that_were_forced_are_numbered_anew():
 
 def test_a_corpus_that_runs_out_is_named(tmp_path, capsys):
     """100 bytes at a share of a half leave 200 of the other's 300 unused."""
-    for name, size in {"it": 100, "en": 300}.items():
-        job = CorpusJob(corpus=name, language=name)
-        prepare_corpus([{"text": "a" * size}], {"label": name}, job, tmp_path / name)
-    mixture = [TrainingText(name, 0.5, tmp_path / name) for name in ("it", "en")]
+    mixture = halves(tmp_path, it="a" * 100, en="a" * 300)
     described = describe_training_text(mixture, training_budgets(mixture))
     said = shortage(described)
     assert all(part in said for part in ("corpus it", "100 bytes", "0.5", "33% of en"))

@@ -10,7 +10,7 @@ from construction_toys import ENGLISH, FAMILIES, GREEK, ITALIAN, edited, mixture
 from construction_toys import change as build
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from toy_vocabularies import unigram, with_merges, wordpiece
+from toy_vocabularies import unigram, with_merges
 
 from revocab.errors import RevocabError
 from revocab.io import read_json
@@ -303,13 +303,11 @@ def test_what_cannot_be_chosen_is_refused(bases, measure, said):
         trimmed(load_tokenizer(bases["byte_level"]), ["the"], **measure)
 
 
-def test_unknown_tokens_and_other_families_are_refused(bases):
+def test_tokens_that_are_not_there_are_refused(bases):
     vocabulary = EditableVocabulary.read(load_tokenizer(bases["byte_level"]))
     check_known(vocabulary, ["Ġthe"], "--tokens f")
     with pytest.raises(RevocabError, match=r"--tokens f: 2 that .* does not have: ' the', 'zzzz'"):
         check_known(vocabulary, [" the", "zzzz", "Ġthe"], "--tokens f")
-    with pytest.raises(RevocabError, match="a WordPiece vocabulary cannot be changed"):
-        EditableVocabulary.read(wordpiece())
 
 
 def test_as_a_construction(bases, tmp_path):

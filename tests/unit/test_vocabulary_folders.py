@@ -20,7 +20,7 @@ from revocab.vocabulary.building.editable import EditableVocabulary
 from revocab.vocabulary.building.training_text import batched
 from revocab.vocabulary.intersection import IntersectionJob, intersect_folders
 from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary
-from revocab.vocabulary.tokenizers.load import load_tokenizer, tokenizer_style, write_tokenizer
+from revocab.vocabulary.tokenizers.load import load_tokenizer, write_tokenizer
 
 TEXTS = [
     "La città è più bella di sera, perché c'è il mare. Anche la virtù è bella.",
@@ -104,16 +104,6 @@ def test_unigram_and_wordpiece_end_to_end(folders, tmp_path, source, target):
     assert f"Overlap {forth.report['overlap']:,} of" in page
 
 
-def test_families_are_told_apart(folders):
-    styles = {path.name: tokenizer_style(load_tokenizer(path)) for path in folders.iterdir()}
-    assert styles == {
-        "unigram": "byte_fallback",
-        "wordpiece": "wordpiece",
-        "byte_level": "byte_level",
-        "byte_fallback": "byte_fallback",
-    }
-
-
 def test_declared_roles_make_a_pair(folders, tmp_path):
     sides = {"source": "byte_level", "target": "byte_fallback"}
     specials = {"source": "<|tool|>", "target": "[T=1]"}
@@ -122,12 +112,16 @@ def test_declared_roles_make_a_pair(folders, tmp_path):
         tokenizer.add_special_tokens({"extra_special_tokens": [specials[side]]})
         write_tokenizer(tokenizer, tmp_path / side)
     roles = {f"{side}_roles": {specials[side]: "tool"} for side in sides}
-    jobs = {"declared": IntersectionJob(**roles), "plain": IntersectionJob()}
-    declared, plain = (
+    either = {"roles": dict.fromkeys(specials.values(), "tool")}
+    jobs = {
+        name: IntersectionJob(**declared)
+        for name, declared in (("declared", roles), ("either", either), ("plain", {}))
+    }
+    declared, for_either, plain = (
         intersect_folders(tmp_path / "source", tmp_path / "target", job, tmp_path / name).report
         for name, job in jobs.items()
     )
-    assert declared["overlap"] == plain["overlap"] + 1
+    assert declared["overlap"] == for_either["overlap"] == plain["overlap"] + 1
     assert declared["unreachable"]["target"]["reasons"]["utf8"] == 13
     # "a" is a piece and a byte token of the target; the source has one token for both.
     assert declared["shared_source_rows"] > 0
@@ -145,54 +139,35 @@ def test_roles_of_tokens_that_are_not_there(folders, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def broken(folder, change):
-    """Write a tokenizer folder whose tokenizer.json ``change`` has spoilt."""
-    write_tokenizer(sentencepiece_bpe(), folder)
-    content = read_json(folder / "tokenizer.json")
-    change(content["model"])
-    (folder / "tokenizer.json").write_text(json.dumps(content), encoding="utf-8")
-    return folder
-
-
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("make", "change", "message"),
     [
-        (lambda model: model["vocab"].pop("A"), None),
-        (
-            lambda model: model["vocab"].update({"A": 268}),
-            "ids with two tokens: 268 ('▁cane', 'A')",
-        ),
-        (
-            lambda model: model["merges"].append(["▁cane", "zz"]),
-            "2 tokens that merges name are not in the vocabulary: 'zz', '▁canezz'",
-        ),
-        (lambda model: model["merges"].append("▁can A"), "vocabulary: '▁canA'"),
+        (sentencepiece_bpe, lambda model: model["vocab"].update({"A": 268}),
+         r"ids with two tokens: 268 \('▁cane', 'A'\)"),
+        (sentencepiece_bpe, lambda model: model["merges"].append(["▁cane", "zz"]),
+         "2 tokens that merges name are not in the vocabulary: 'zz', '▁canezz'"),
+        (sentencepiece_bpe, lambda model: model["merges"].append("▁can A"), "vocabulary: '▁canA'"),
+        (unigram_tokenizer, lambda model: model["vocab"].append(model["vocab"][5]),
+         "pieces listed twice"),
+        (sentencepiece_bpe, None, "no 'model' in it"),
+        # The last id only: a smaller vocabulary, and a sound one.
+        (sentencepiece_bpe, lambda model: model["vocab"].pop("A"), None),
     ],
-)
-def test_broken_vocabularies(tmp_path, folders, change, message):
-    source = broken(tmp_path / "broken", change)
-    target, out = folders / "byte_level", tmp_path / "out"
-    if message is None:  # the last id only: a smaller vocabulary, and a sound one
-        intersect_folders(source, target, IntersectionJob(), out)
-        return
-    for pair in ((source, target), (target, source)):
-        with pytest.raises(RevocabError) as caught:
-            intersect_folders(*pair, IntersectionJob(), out)
-        assert message in str(caught.value)
-        assert str(source) in str(caught.value)
-    assert not out.exists()
-
-
-def test_pieces_listed_twice(tmp_path, folders):
-    write_tokenizer(unigram_tokenizer(), tmp_path)
+)  # fmt: skip
+def test_broken_vocabularies(tmp_path, make, change, message):
+    write_tokenizer(make(), tmp_path)
     content = read_json(tmp_path / "tokenizer.json")
-    content["model"]["vocab"].append(content["model"]["vocab"][5])
-    (tmp_path / "tokenizer.json").write_text(json.dumps(content), encoding="utf-8")
-    with pytest.raises(RevocabError, match="pieces listed twice"):
+    if change is None:
+        content = {}
+    else:
+        change(content["model"])
+    write_json(tmp_path / "tokenizer.json", content)
+    if message is None:
         load_tokenizer(tmp_path)
-    (tmp_path / "tokenizer.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(RevocabError, match="no 'model' in it"):
+        return
+    with pytest.raises(RevocabError, match=message) as caught:
         load_tokenizer(tmp_path)
+    assert str(tmp_path) in str(caught.value)
 
 
 LINES = ["In 1959 there were 620003 cats.\n\n  def f(x):\n    return x", "", " ", "  two",
@@ -267,14 +242,3 @@ def test_roles_that_only_a_class_has_are_its_own(tmp_path):
     tokenizer = load_tokenizer(source)
     assert (len(tokenizer), tokenizer.pad_token_id) == (size + 1, size)
     assert tokenizer.eos_token is None
-
-
-def test_a_folder_that_says_so_is_read_as_its_file_says(tmp_path):
-    """Beside a config.json of Qwen2, AutoTokenizer would cut words as Qwen2 does."""
-    folder = write_sound(BASES["chat"], tmp_path / "model")
-    config = read_json(folder / "config.json")
-    write_json(folder / "config.json", {**config, "model_type": "qwen2"})
-    text = "12345 cafe\u0301"
-    ids = Tokenizer.from_file(str(folder / "tokenizer.json")).encode(text).ids
-    assert load_tokenizer(folder).encode(text, add_special_tokens=False) == ids
-    assert type(load_tokenizer(folder)).__name__ == "TokenizersBackend"

@@ -17,7 +17,7 @@ from revocab.links import check_file
 from revocab.models.change import ModelReference
 from revocab.models.changes.blocks import ADDED_BLOCKS, LAYERS
 from revocab.models.parameters import config_keys
-from revocab.vocabulary.building.constructions.optimise import number_kept
+from revocab.vocabulary.building.constructions.extend import number_kept
 from revocab.vocabulary.building.words import read_words
 
 Config = Mapping[str, Any]

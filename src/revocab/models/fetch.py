@@ -36,7 +36,7 @@ from revocab.models.folder import (
 from revocab.models.hub_or_folder import TOKENIZER_PATTERNS, snapshot
 from revocab.models.weights import PICKLED, WEIGHTS, read_index, read_tensor, stored_parts
 from revocab.output import OutputFolder, check_files
-from revocab.vocabulary.tokenizers.splitter import LLAMA_CPP_SPLITTERS, LlamaSplitter
+from revocab.vocabulary.tokenizers.alphabets import LLAMA_CPP_SPLITTERS, LlamaSplitter
 
 #: How the names of embeddings end, in the architectures of public models.
 EMBEDDINGS = (

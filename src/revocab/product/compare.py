@@ -32,7 +32,7 @@ from revocab.output import OutputFolder
 from revocab.product.inputs import Text, look_at, measure_texts
 from revocab.progress import Say, spoken
 from revocab.verb import verb
-from revocab.vocabulary.tokenizers.unseen import Unseen
+from revocab.vocabulary.tokenizers.encoding import Unseen
 
 FOLDER = Path(__file__).parent
 #: Documents are grouped into parts of at least this many bytes: enough for a batch, and enough

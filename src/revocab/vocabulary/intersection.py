@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -23,9 +25,10 @@ from revocab.marker import read_manifest
 from revocab.output import OutputFolder
 from revocab.vocabulary.tokenizers.canonical import (
     CanonicalToken,
+    Reason,
     TokenKind,
     canonical_vocabulary,
-    describe_unreachable,
+    unreachable,
 )
 from revocab.vocabulary.tokenizers.load import load_tokenizers, tokenizer_file
 
@@ -64,24 +67,6 @@ def _keys(tokens: list[CanonicalToken], identity: Identity) -> Iterator[tuple[Ha
             yield (*keys, spelling) if token.declared else (spelling, *keys)
         else:
             yield keys
-
-
-def choose(
-    target: CanonicalToken, candidates: list[int], source: list[CanonicalToken], byte: bool
-) -> int:
-    """Return one of several source ids: of the wanted sort (``byte`` or plain), else the lowest.
-
-    A byte token is wanted where the target has a plain token of the same text, too, which makes a
-    vocabulary's intersection with itself the identity. Else the plain one, as the source writes it.
-    """
-    return min(
-        candidates,
-        key=lambda number: (
-            (source[number].kind == "byte") != byte,
-            source[number].string != target.string,
-            number,
-        ),
-    )
 
 
 def match(
@@ -144,10 +129,17 @@ def intersect_canonical(
     import numpy as np
 
     matches = match(source, target, identity)
+    # A byte token is wanted where the target has a plain token of the same text, too, which makes a
+    # vocabulary's intersection with itself the identity. Else the plain one, as the source has it.
     plain = {token.data for token in target if token.kind in ("word_start", "continuation")}
     in_bytes = [token.kind == "byte" and token.data in plain for token in target]
+
+    def rank(own: int, number: int) -> tuple[bool, bool, int]:
+        other_sort = (source[own].kind == "byte") != in_bytes[number]
+        return other_sort, source[own].string != target[number].string, own
+
     chosen = {
-        number: choose(target[number], candidates, source, in_bytes[number])
+        number: min(candidates, key=partial(rank, number=number))
         for number, candidates in enumerate(matches)
         if candidates
     }
@@ -362,12 +354,19 @@ def intersect_folders(
     output = OutputFolder(Path(out), KIND, [source, target])
     tokenizers = load_tokenizers({"source": source, "target": target})
     shared = intersect(tokenizers["source"], tokenizers["target"], **dict(job))
-    reach = {
-        side: describe_unreachable(
-            tokenizer, canonical_vocabulary(tokenizer, shared.report["roles"][side]), EXAMPLES
-        )
-        for side, tokenizer in tokenizers.items()
-    }
+    reach = {}
+    for side, tokenizer in tokenizers.items():
+        tokens = canonical_vocabulary(tokenizer, shared.report["roles"][side])
+        reasons = unreachable(tokenizer, tokens)
+        counts = Counter(reasons.values())
+        reach[side] = {
+            "count": len(reasons),
+            "reasons": {name: counts[name] for name in get_args(Reason)},
+            "examples": [
+                {"id": number, "token": tokens[number].string, "reason": reason}
+                for number, reason in islice(reasons.items(), EXAMPLES)
+            ],
+        }
     shared = replace(shared, report={**shared.report, "unreachable": reach})
     inputs = {
         "source_sha256": sha256(tokenizer_file(source)),

@@ -1,7 +1,7 @@
 """Text in a tokenizer's tokens: how many, how many only bytes, and the fewest that there can be.
 
 A splitter cuts text into pre-tokens, and no token reaches over a cut: tokens >= pre-tokens,
-whatever is added (``tokenizers/splitter.py``, also for splitters that cut words at marks).
+whatever is added (``tokenizers/alphabets.py``, also for splitters that cut words at marks).
 Without a splitter (SentencePiece's ``▁`` files) the limit is what the trainer joins: neighbouring
 tokens that may be one (:func:`revocab.vocabulary.building.training_text.is_word_part`).
 """
@@ -19,12 +19,16 @@ from revocab.errors import RevocabError
 from revocab.heavy_types import PreTrainedTokenizerFast, Tokenizer, ndarray
 from revocab.vocabulary.building.editable import EditableVocabulary
 from revocab.vocabulary.building.training_text import CutPretokens, is_word_part
-from revocab.vocabulary.tokenizers.alphabets import from_byte_level
+from revocab.vocabulary.tokenizers.alphabets import from_byte_level, pretokens_only, repair_splitter
 from revocab.vocabulary.tokenizers.canonical import BYTE_TOKEN
-from revocab.vocabulary.tokenizers.encoding import SpecialTexts, encode_batches, text_encoder
+from revocab.vocabulary.tokenizers.encoding import (
+    Coverage,
+    SpecialTexts,
+    Unseen,
+    encode_batches,
+    text_encoder,
+)
 from revocab.vocabulary.tokenizers.load import tokenizer_style
-from revocab.vocabulary.tokenizers.splitter import pretokens_only, repair_splitter
-from revocab.vocabulary.tokenizers.unseen import Coverage, Unseen
 
 if TYPE_CHECKING:
     from revocab.vocabulary.fertility import Text

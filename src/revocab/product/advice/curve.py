@@ -14,7 +14,7 @@ from revocab.corpora.prepare import heldout_documents
 from revocab.errors import RevocabError
 from revocab.languages import frequent_words, language_label
 from revocab.progress import Say, silent
-from revocab.vocabulary.building.constructions.optimise import number_kept, tokens_dropped
+from revocab.vocabulary.building.constructions.extend import number_kept, tokens_dropped
 from revocab.vocabulary.building.editable import EditableVocabulary
 from revocab.vocabulary.building.expansion import (
     Expansion,

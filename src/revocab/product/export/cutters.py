@@ -23,6 +23,7 @@ from revocab.errors import RevocabError
 from revocab.io import text_lines
 from revocab.product.export.vocabulary import Vocabulary
 from revocab.vocabulary.tokenizers.alphabets import (
+    LLAMA_CPP_SPLITTERS,
     MARKER,
     NUMBERS,
     Digits,
@@ -33,7 +34,6 @@ from revocab.vocabulary.tokenizers.alphabets import (
 )
 from revocab.vocabulary.tokenizers.encoding import PARSE, text_encoder
 from revocab.vocabulary.tokenizers.identity import golden_texts
-from revocab.vocabulary.tokenizers.splitter import LLAMA_CPP_SPLITTERS
 
 DIGITS: tuple[Digits, ...] = ("individual", "none")
 SPACES: tuple[Whitespace, ...] = ("grouped", "single")

@@ -28,8 +28,7 @@ from revocab.training.data.packing import (
     TextTokenizer,
     batched,
 )
-from revocab.vocabulary.tokenizers.encoding import PARSE
-from revocab.vocabulary.tokenizers.unseen import size_of
+from revocab.vocabulary.tokenizers.encoding import PARSE, size_of
 
 #: The id behind the last conversation of a row.
 PADDING = 0

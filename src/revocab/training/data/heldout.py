@@ -32,10 +32,9 @@ from revocab.training.data.packing import (
     load_tokenizer,
     tokenise,
 )
-from revocab.vocabulary.tokenizers.encoding import TEXT
+from revocab.vocabulary.tokenizers.encoding import TEXT, size_of
 from revocab.vocabulary.tokenizers.identity import ids_hash
 from revocab.vocabulary.tokenizers.load import tokenizer_file
-from revocab.vocabulary.tokenizers.unseen import size_of
 
 #: Counts that a manifest has only where there is something to count.
 COUNTED_IF_ANY = ("skipped_too_long", "skipped_special", "special_texts")

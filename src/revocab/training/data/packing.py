@@ -28,12 +28,14 @@ from revocab.training.recipe import ANYWHERE, ConversationOptions, PackingOption
 from revocab.vocabulary.tokenizers.encoding import (
     SPECIAL_TOKENS,
     TEXT,
+    Coverage,
     SpecialTexts,
     SpecialTokens,
+    Unseen,
+    size_of,
     special_sentence,
     text_encoder,
 )
-from revocab.vocabulary.tokenizers.unseen import Coverage, Unseen, size_of
 
 if TYPE_CHECKING:
     import numpy as np

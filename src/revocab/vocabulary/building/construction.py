@@ -236,16 +236,11 @@ KIND = "tokenizer"
 PROBE = "Perché l'é così? naïve\n\t  12 — ▁ 日本 🙂 <0x0A> fine."
 
 
-def save_tokenizer(
-    tokenizer: PreTrainedTokenizerFast,
-    manifest: dict[str, Any],
-    out: str | Path,
-    changes: dict[str, Any] | None = None,
-    words: list[dict[str, Any]] | None = None,
-) -> dict[str, Any]:
+def save_tokenizer(built: Built, construction: str, out: str | Path) -> dict[str, Any]:
     import tokenizers
     import transformers
 
+    tokenizer = built.tokenizer
     with OutputFolder(Path(out), KIND).replaced() as folder:
         write_tokenizer(tokenizer, folder)
         again = load_tokenizer(folder)
@@ -254,13 +249,14 @@ def save_tokenizer(
                 f"{out}: the saved tokenizer differs from the one given (transformers"
                 f" {transformers.__version__}); it cannot be used as it is"
             )
-        if changes is not None:
-            write_json(folder / "changes.json", changes)
-        if words is not None:
-            write_json(folder / WORDS, {"words": words})
+        if built.changes is not None:
+            write_json(folder / "changes.json", built.changes)
+        if built.words is not None:
+            write_json(folder / WORDS, {"words": built.words})
         manifest = {
             "vocabulary_size": len(again),
-            **manifest,
+            "construction": construction,
+            **built.facts,
             "special_ids": {
                 name: getattr(again, f"{name}_token_id") for name in ("bos", "eos", "unk", "pad")
             },
@@ -297,9 +293,7 @@ def build_tokenizer(job: TokenizerJob, inputs: BuildInputs, out: str | Path) -> 
     corpora = [part.folder for mixture in inputs.mixtures.values() for part in mixture]
     files = [place for name, place in inputs.places.items() if name not in job.templates]
     OutputFolder(Path(out), KIND, [*corpora, *files])
-    built = construction.build(inputs, job)
-    manifest = {"construction": construction.name, **built.facts}
-    return save_tokenizer(built.tokenizer, manifest, out, built.changes, built.words)
+    return save_tokenizer(construction.build(inputs, job), construction.name, out)
 
 
 def build_from_folders(

@@ -26,6 +26,7 @@ from revocab.heavy_types import PreTrainedTokenizerFast, Tokenizer
 from revocab.io import read_json, write_json, write_text
 from revocab.vocabulary.tokenizers.alphabets import BYTE_TOKENS, MARKER, from_byte_level
 from revocab.vocabulary.tokenizers.canonical import strings_by_id
+from revocab.vocabulary.tokenizers.encoding import NEVER
 from revocab.vocabulary.tokenizers.file_ids import OTHER_FORMATS, renumber
 from revocab.vocabulary.tokenizers.load import Style, load_tokenizer, tokenizer_style
 
@@ -97,11 +98,9 @@ class EditableVocabulary:
             scores = {string: scores.get(string, lowest) for string in ids}
             return cls(tokenizer, style, model, state, ids, scores=scores, unknown=unknown)
         unknown = state["model"].get("unk_token")
-        if model == "WordPiece":
-            return cls(tokenizer, style, model, state, ids, unknown=unknown)
         merges = tuple(
             tuple(merge if isinstance(merge, list) else merge.split(" ", 1))
-            for merge in state["model"].pop("merges")
+            for merge in state["model"].pop("merges", ())
         )
         return cls(tokenizer, style, model, state, ids, merges=merges, unknown=unknown)
 
@@ -151,8 +150,7 @@ class EditableVocabulary:
             spelt = {
                 bytes([n]) for n, token in enumerate(BYTE_TOKENS) if fallback and token in self.ids
             }
-        never = {0xC0, 0xC1, *range(0xF5, 0x100)}
-        return [n for n in range(256) if bytes([n]) not in spelt and n not in never]
+        return [n for n in range(256) if bytes([n]) not in spelt and n not in NEVER]
 
     def text(self, token: str) -> bytes:
         """Return the bytes that a plain token stands for, its word-start space included."""
@@ -251,15 +249,14 @@ class EditableVocabulary:
         state = json.loads(json.dumps(self.state))
         ordered = sorted(self.ids, key=self.ids.__getitem__)
         model = state["model"]
-        if self.model == "BPE":
-            # Added tokens stand in the model too: a loader numbers those that do not from its end.
-            model["vocab"] = {token: self.ids[token] for token in ordered}
-            model["merges"] = [list(merge) for merge in self.merges]
-        elif self.model == "WordPiece":
-            model["vocab"] = {token: self.ids[token] for token in ordered}
-        else:
+        if self.model == "Unigram":
             model["unk_id"] = None if self.unknown is None else ordered.index(self.unknown)
             model["vocab"] = [[token, self.scores[token]] for token in ordered]
+        else:
+            # Added tokens stand in the model too: a loader numbers those that do not from its end.
+            model["vocab"] = {token: self.ids[token] for token in ordered}
+        if self.model == "BPE":
+            model["merges"] = [list(merge) for merge in self.merges]
         for token in state["added_tokens"]:
             token["id"] = self.ids[token["content"]]
         state["added_tokens"].sort(key=lambda token: token["id"])

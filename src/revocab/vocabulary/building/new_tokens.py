@@ -15,6 +15,7 @@ text, by merges after all others.
 from __future__ import annotations
 
 import heapq
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -234,33 +235,26 @@ def donor_candidates(
     return Counter(taken)
 
 
-def joining_tree(
-    pieces: list[str], wanted: Callable[[str], bool], forbidden: Callable[[str], bool]
-) -> list[Merge] | None:
-    """Return merges, inner before outer, that make one token of ``pieces``; None if none may."""
+def cheapest_tree(pieces: list[str], cost: Callable[[list[str]], float]) -> list[Merge] | None:
+    """Return merges, inner before outer, that make one token of ``pieces``: those whose steps cost
+    least in all, None if that is infinite. A step is given by the pieces that it joins.
+    """
 
     @cache
-    def best(start: int, end: int) -> tuple[int, tuple[Merge, ...]] | None:
+    def best(start: int, end: int) -> tuple[float, tuple[Merge, ...]]:
         if end - start == 1:
-            return 0, ()
-        cheapest = None
-        for middle in range(start + 1, end):
-            left, right = best(start, middle), best(middle, end)
-            if left is None or right is None:
-                continue
-            cost = left[0] + right[0]
-            if cheapest is None or cost < cheapest[0]:
-                pair = ("".join(pieces[start:middle]), "".join(pieces[middle:end]))
-                cheapest = cost, (*left[1], *right[1], pair)
-        if cheapest is None:
-            return None
-        joined = "".join(pieces[start:end])
-        if end - start < len(pieces) and forbidden(joined):
-            return None
-        return cheapest[0] + (not wanted(joined)), cheapest[1]
+            return 0.0, ()
+        own = 0.0 if end - start == len(pieces) else cost(pieces[start:end])
 
-    tree = best(0, len(pieces))
-    return None if tree is None else list(tree[1])
+        def total(middle: int) -> float:
+            return own + best(start, middle)[0] + best(middle, end)[0]
+
+        middle = min(range(start + 1, end), key=total)
+        pair = ("".join(pieces[start:middle]), "".join(pieces[middle:end]))
+        return total(middle), (*best(start, middle)[1], *best(middle, end)[1], pair)
+
+    least, merges = best(0, len(pieces))
+    return None if math.isinf(least) else list(merges)
 
 
 def take_bpe(
@@ -280,14 +274,17 @@ def take_bpe(
     tokens: dict[str, None] = {}
     merges: list[Merge] = []
 
-    def forbidden(token: str) -> bool:
-        return token not in tokens and not allowed(token)
+    def cost(parts: list[str]) -> float:
+        token = "".join(parts)
+        if token not in tokens and not allowed(token):
+            return math.inf
+        return not is_candidate(token)
 
     for candidate in ordered:
         if candidate in tokens:
             continue
         pieces, _ = merge_pieces(candidate, ranks)
-        tree = joining_tree(pieces, is_candidate, forbidden)
+        tree = cheapest_tree(pieces, cost)
         if tree is None:
             continue
         new = [pair for pair in tree if pair not in ranks]

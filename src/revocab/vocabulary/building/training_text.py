@@ -55,13 +55,7 @@ def training_budgets(mixture: list[TrainingText], limit_bytes: int | None = None
     if limit_bytes is not None:
         budget = min(budget, limit_bytes)
     taken = {part.corpus: int(budget * part.share) for part in mixture}
-    parts = {
-        part.corpus: {
-            "share": part.share, "bytes": taken[part.corpus], "of": available[part.corpus]
-        }
-        for part in mixture
-    }  # fmt: skip
-    if caution := shortage(parts):
+    if caution := shortage(describe_training_text(mixture, taken)):
         print(caution, file=sys.stderr)
     return taken
 

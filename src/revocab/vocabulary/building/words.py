@@ -17,7 +17,6 @@ import math
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -29,6 +28,7 @@ from revocab.links import check_file
 from revocab.vocabulary.building.construction import ConstructionOptions
 from revocab.vocabulary.building.editable import EditableVocabulary, Merge, merge_pieces
 from revocab.vocabulary.building.expansion import new_scores
+from revocab.vocabulary.building.new_tokens import cheapest_tree
 from revocab.vocabulary.tokenizers.alphabets import MARKER
 
 #: Longest word, in characters; the longest of dictionaries have some eighty.
@@ -150,23 +150,10 @@ def rarest_tree(pieces: list[str], ids: Mapping[str, int]) -> list[Merge]:
     low: vocabularies list frequent tokens first.
     """
 
-    def frequency(start: int, end: int) -> float:
-        whole = end - start in (1, len(pieces))
-        tokens = pieces[start:end]
-        return 0.0 if whole else math.prod(1 / (1 + ids.get(token, len(ids))) for token in tokens)
+    def frequency(tokens: list[str]) -> float:
+        return math.prod(1 / (1 + ids.get(token, len(ids))) for token in tokens)
 
-    @cache
-    def best(start: int, end: int) -> tuple[float, tuple[Merge, ...]]:
-        if end - start == 1:
-            return 0.0, ()
-        trees = []
-        for middle in range(start + 1, end):
-            (left, before), (right, after) = best(start, middle), best(middle, end)
-            pair = ("".join(pieces[start:middle]), "".join(pieces[middle:end]))
-            trees.append((frequency(start, end) + left + right, (*before, *after, pair)))
-        return min(trees, key=lambda tree: tree[0])
-
-    return list(best(0, len(pieces))[1])
+    return cheapest_tree(pieces, frequency) or []
 
 
 @dataclass(frozen=True)

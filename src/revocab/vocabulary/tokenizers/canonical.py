@@ -276,18 +276,3 @@ def _not_produced(backend: Any, texts: dict[int, str]) -> list[int]:
         return []
     encoded = backend.encode_batch_fast(list(texts.values()), add_special_tokens=False)
     return [n for n, encoding in zip(texts, encoded, strict=True) if n not in encoding.ids]
-
-
-def describe_unreachable(
-    tokenizer: PreTrainedTokenizerFast, tokens: list[CanonicalToken], most: int
-) -> dict[str, Any]:
-    reason_of = unreachable(tokenizer, tokens)
-    reasons = list(reason_of.values())
-    return {
-        "count": len(reason_of),
-        "reasons": {name: reasons.count(name) for name in ("utf8", "segmentation", "text")},
-        "examples": [
-            {"id": number, "token": tokens[number].string, "reason": reason}
-            for number, reason in list(reason_of.items())[:most]
-        ],
-    }

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,7 +30,8 @@ _BESIDE = ("chat_template.jinja", "chat_template.json", "config.json")
 TEMPLATES = "additional_chat_templates"
 #: Roles without which texts or answers are not as trained; others (pad, mask, image) may go.
 _NEEDED = ("bos_token", "eos_token", "unk_token", "cls_token", "sep_token")
-_FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
+#: What is said of an added token.
+FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class TokenizerFiles:
         Last come those that only a role names, which transformers adds: special ones without an id.
         """
         tokens = list(self.files[TOKENIZER].get("added_tokens") or ())
-        none = dict.fromkeys(_FLAGS, False)
+        none = dict.fromkeys(FLAGS, False)
         decoder = self.files.get(TOKENIZER_CONFIG, {}).get("added_tokens_decoder") or {}
         others = [{**none, **token, "id": int(number)} for number, token in decoder.items()]
         named = self.files.get("added_tokens.json", {}).items()
@@ -78,19 +79,17 @@ class TokenizerFiles:
                 known.add(token["content"])
                 tokens.append(token)
         last = max((token["id"] for token in tokens), default=-1)
-        new = [name for name in self._named() if name not in known]
-        for number, name in enumerate(dict.fromkeys(new), max(last + 1, len(self.vocabulary))):
-            tokens.append({**none, "content": name, "id": number, "special": True})
-        return tokens
-
-    def _named(self) -> Iterator[str]:
+        new: dict[str, None] = {}
         for file in (TOKENIZER_CONFIG, "special_tokens_map.json"):
             for key, value in self.files.get(file, {}).items():
-                if key.endswith("_token") and isinstance(_spelling(value), str):
-                    yield _spelling(value)
-                elif key.endswith("_special_tokens"):
+                entries: Iterable[Any] = [value] if key.endswith("_token") else ()
+                if key.endswith("_special_tokens"):
                     entries = value.values() if isinstance(value, dict) else value or ()
-                    yield from (text for text in map(_spelling, entries) if isinstance(text, str))
+                names = [text for text in map(_spelling, entries) if isinstance(text, str)]
+                new.update(dict.fromkeys(name for name in names if name not in known))
+        for number, name in enumerate(new, max(last + 1, len(self.vocabulary))):
+            tokens.append({**none, "content": name, "id": number, "special": True})
+        return tokens
 
     @cached_property
     def ids(self) -> dict[str, int]:

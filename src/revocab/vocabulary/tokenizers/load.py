@@ -16,7 +16,7 @@ from revocab.heavy_types import PreTrainedTokenizerFast, Tokenizer
 from revocab.io import not_folder, read_json, write_json
 from revocab.limits import LARGEST_VOCABULARY
 from revocab.links import check_documents
-from revocab.vocabulary.tokenizers.file_ids import changed_files, copy_with
+from revocab.vocabulary.tokenizers.file_ids import FLAGS, changed_files, copy_with
 from revocab.vocabulary.tokenizers.tiktoken import load_tiktoken, tiktoken_file
 
 #: ``byte_fallback``: marker ``▁`` and ``<0xNN>`` tokens (BPE or Unigram); ``marker``: without them.
@@ -25,9 +25,10 @@ Style = Literal["byte_fallback", "marker", "byte_level", "wordpiece"]
 #: Names in ``tokenizer_config.json`` of the class that adds nothing to ``tokenizer.json``.
 PLAIN_CLASSES = ("PreTrainedTokenizerFast", "TokenizersBackend")
 _FILES = ("tokenizer.json", "tokenizer_config.json")
-#: The parts of a pipeline beside the vocabulary, and what is said of an added token.
+#: The parts of a pipeline beside the vocabulary.
 _PIPELINE = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
-_FLAGS = ("lstrip", "normalized", "rstrip", "single_word", "special")
+#: What reading a file of another kind raises, which the loader refuses.
+ANOTHER_KIND = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 #: Folders of which it was said in this process that AutoTokenizer reads them otherwise.
 _TOLD: set[tuple[str, int]] = set()
 #: Folders of which it was said that tokens are left out.
@@ -69,8 +70,7 @@ def load_tokenizer(
         )
     check_tokenizer_file(Path(name))
     changed: dict[str, Any] = {}
-    # A file of another kind is refused by the loader.
-    with suppress(AttributeError, IndexError, KeyError, TypeError, ValueError):
+    with suppress(*ANOTHER_KIND):
         changed, left_out = changed_files(Path(name))
     if changed:
         tell_left_out(Path(name), left_out)
@@ -124,10 +124,9 @@ def check_tokenizer_file(folder: Path) -> None:
     its tokenizer.
     """
     check_documents(folder)
-    try:
+    problems: list[str] = []
+    with suppress(*ANOTHER_KIND):
         problems = list(file_problems(folder / "tokenizer.json"))
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
-        problems = []  # a file of another kind, which the loader refuses
     refuse(problems)
 
 
@@ -182,7 +181,7 @@ def follow_file(tokenizer: Any, file: Path, settings: Mapping[str, Any]) -> Toke
         getattr(token, flag) == own[token.content].get(flag)
         for token in added.values()
         if token.content in own
-        for flag in _FLAGS
+        for flag in FLAGS
     ):
         empty = {"type": "WordLevel", "vocab": {"": 0}, "unk_token": ""}
         parts = Tokenizer.from_str(json.dumps({**content, "model": empty, "added_tokens": []}))

@@ -15,13 +15,16 @@ from revocab.errors import RevocabError
 from revocab.models.findings import Finding, Severity, some
 from revocab.models.load import loading, quiet
 from revocab.product.check.kind import TOKENIZER, TOKENIZER_CONFIG, Kind, Mended, Subject, fault
-from revocab.vocabulary.tokenizers.alphabets import MARKER, from_byte_level
-from revocab.vocabulary.tokenizers.encoding import appended_tokens, text_encoder
+from revocab.vocabulary.tokenizers.alphabets import (
+    MARKER,
+    from_byte_level,
+    pretokens_only,
+    regex_problem,
+)
+from revocab.vocabulary.tokenizers.encoding import Coverage, appended_tokens, text_encoder
 from revocab.vocabulary.tokenizers.file_ids import pieces_of
 from revocab.vocabulary.tokenizers.identity import fixed_texts
 from revocab.vocabulary.tokenizers.load import other_class
-from revocab.vocabulary.tokenizers.splitter import pretokens_only, regex_problem
-from revocab.vocabulary.tokenizers.unseen import Coverage
 
 #: What byte-level BPE writes for a space.
 _BYTE_SPACE = "Ġ"

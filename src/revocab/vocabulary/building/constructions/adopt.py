@@ -25,6 +25,7 @@ from revocab.vocabulary.building.construction import (
 )
 from revocab.vocabulary.building.editable import EditableVocabulary
 from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary
+from revocab.vocabulary.tokenizers.file_ids import FLAGS
 from revocab.vocabulary.tokenizers.load import load_tokenizer, tokenizer_style
 
 
@@ -99,7 +100,7 @@ def build_adopted(inputs: BuildInputs, options: Any) -> Built:
     """
     base = EditableVocabulary.read(inputs.tokenizers["base"])
     if template := inputs.places.get("template"):
-        plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+        plain = dict.fromkeys(FLAGS, False)
         tokens = [{"id": 0, "content": text, **plain, "special": True} for text in options.tokens]
         grown = with_added_tokens(base, tokens)
         tokenizer = grown.tokenizer()
@@ -117,7 +118,14 @@ def build_adopted(inputs: BuildInputs, options: Any) -> Built:
             " tokenizer of an instruction-tuned model"
             for problem in problems
         )
-        grown = with_added_tokens(base, _added_tokens(chat))
+        # Not those for beginnings and the unknown: the base has its own.
+        own = {chat.bos_token, chat.unk_token} - {chat.eos_token, chat.pad_token}
+        tokens = [
+            {"id": number, "content": token.content, **{key: getattr(token, key) for key in FLAGS}}
+            for number, token in sorted(chat.added_tokens_decoder.items())
+            if token.content not in own
+        ]
+        grown = with_added_tokens(base, tokens)
         tokenizer = grown.tokenizer()
         tokenizer.chat_template, tokenizer.eos_token = chat.chat_template, chat.eos_token
         if chat.pad_token is not None:
@@ -167,23 +175,11 @@ def with_added_tokens(
     missing = [token["content"] for token in new if token["content"] not in vocabulary.ids]
     scores = {}
     if vocabulary.model == "Unigram":
-        lowest = min(vocabulary.scores.values())
-        scores = dict.fromkeys(missing, lowest)
+        scores = dict.fromkeys(missing, min(vocabulary.scores.values()))
     grown = vocabulary.plus(missing, scores=scores)
     numbered = [{**token, "id": grown.ids[token["content"]]} for token in new]
     state = {**grown.state, "added_tokens": [*grown.state["added_tokens"], *numbered]}
     return replace(grown, state=state)
-
-
-def _added_tokens(chat: PreTrainedTokenizerFast) -> list[dict[str, Any]]:
-    """Return the added tokens of ``tokenizer.json``, but bos and unknown: the base has its own."""
-    own = {chat.bos_token, chat.unk_token} - {chat.eos_token, chat.pad_token}
-    keys = ("content", "single_word", "lstrip", "rstrip", "normalized", "special")
-    return [
-        {"id": number, **{key: getattr(token, key) for key in keys}}
-        for number, token in sorted(chat.added_tokens_decoder.items())
-        if token.content not in own
-    ]
 
 
 CONSTRUCTION = (

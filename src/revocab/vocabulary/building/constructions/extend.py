@@ -1,8 +1,9 @@
-"""Extend: the base's vocabulary, every id as it was, and new tokens after it.
+"""Extend: the base's vocabulary, every id as it was, and new tokens after it. Optimise and replace:
+the base without the tokens that cover the corpus worst, and new ones.
 
 New BPE merges come after all of the base's and join what the base gives, so that no text has more
 tokens than before. Two things break this, and are counted line by line: a splitter that is repaired
-(:mod:`revocab.vocabulary.tokenizers.splitter`), and Unigram, whose best path may take a new piece
+(``tokenizers/alphabets.py``), and Unigram, whose best path may take a new piece
 between the ends of two old ones.
 """
 
@@ -11,21 +12,28 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from revocab.closed import exactly_one
 from revocab.errors import RevocabError
 from revocab.heavy_types import PreTrainedTokenizerFast, Tokenizer
 from revocab.limits import Positive, Size
-from revocab.vocabulary.building.construction import BuildInputs, Built, ChangeOptions, Construction
+from revocab.vocabulary.building.construction import (
+    BuildInputs,
+    Built,
+    ChangeOptions,
+    Construction,
+    DropOptions,
+)
 from revocab.vocabulary.building.editable import EditableVocabulary
 from revocab.vocabulary.building.expansion import Change, Expansion, new_scores
 from revocab.vocabulary.building.training_text import cut_pretokens, training_texts
 from revocab.vocabulary.building.words import AddedWords, WordOptions, add_words, read_words
+from revocab.vocabulary.tokenizers.alphabets import Repair, repair_splitter
 from revocab.vocabulary.tokenizers.encoding import encode_batches
-from revocab.vocabulary.tokenizers.splitter import Repair, repair_splitter
 
 SIZES = ("add", "add_share", "size")
 #: So much of each corpus is compared.
@@ -146,7 +154,7 @@ def wanted(options: Any, base_size: int, words: int = 0) -> int | None:
     return options.add if options.add is not None else max(1, round(options.add_share * base_size))
 
 
-def build(inputs: BuildInputs, options: Any) -> Built:
+def build_extended(inputs: BuildInputs, options: Any) -> Built:
     base = inputs.tokenizers["base"]
     facts: dict[str, Any] = {}
     compared = {}
@@ -163,7 +171,14 @@ def build(inputs: BuildInputs, options: Any) -> Built:
         words = add_words(change.base, read_words(path), steps=options.word_steps)
         facts["words"] = words.facts(path)
         if change.corpus.words:
-            facts["words"]["lines"] = _lines_without(words, change)
+            # What the words' tokens change in lines that hold none of the words.
+            facts["words"]["lines"] = {
+                part.corpus: compare_lines(
+                    change.base.base.backend_tokenizer, {"words": words.vocabulary.backend},
+                    words.texts_without(training_texts([part], {part.corpus: COMPARED_BYTES // 4})),
+                )
+                for part in change.corpus.mixture
+            }  # fmt: skip
     grown = words.vocabulary if words else change.base
     expansion = change.expand(
         grown, wanted(options, len(change.base), len(grown) - len(change.base))
@@ -185,18 +200,6 @@ def build(inputs: BuildInputs, options: Any) -> Built:
     return replace(built, facts=built.facts | facts, words=listed)
 
 
-def _lines_without(words: AddedWords, change: Change) -> dict[str, Any]:
-    """Return what the words' tokens change in lines that hold none of the words, by corpus."""
-    before = change.base.base.backend_tokenizer
-    return {
-        part.corpus: compare_lines(
-            before, {"words": words.vocabulary.backend},
-            words.texts_without(training_texts([part], {part.corpus: COMPARED_BYTES // 4})),
-        )
-        for part in change.corpus.mixture
-    }  # fmt: skip
-
-
 def _with_words(change: Change, words: AddedWords, expansion: Expansion) -> Expansion:
     """Return what was learned after the words, and the words, as one expansion."""
     tokens = [*words.tokens, *expansion.tokens]
@@ -215,13 +218,120 @@ def _with_words(change: Change, words: AddedWords, expansion: Expansion) -> Expa
     )  # fmt: skip
 
 
-CONSTRUCTION = Construction(
-    name="extend",
-    summary="the base and new tokens after it, words of a list or learned; no id changes",
-    citation="Cui et al. 2023, Efficient and Effective Text Encoding for Chinese LLaMA and Alpaca; "
-    "Gosal et al. 2024, Bilingual Adaptation of Monolingual Foundation Models (extend); "
-    "Tikhomirov & Chernyshev 2024, Facilitating Large Language Model Russian Adaptation with "
-    "Learned Embedding Propagation (Extended)",
-    options=ExtendOptions,
-    build=build,
+class OptimiseOptions(DropOptions):
+    """How much of the base is kept, and the size of the result."""
+
+    keep: Positive = Field(
+        default=0.5,
+        description="how much of the base is kept, special and byte tokens included: a share of its"
+        " tokens (below 1), or their number",
+    )
+    size: Size | Literal["all", "kept"] | None = Field(
+        default=None,
+        description="size of the result; default: the base's; all: everything that the donor has;"
+        " kept: nothing is added, the base is only shrunk",
+    )
+    keep_by: Literal["use", "id"] = Field(
+        default="use",
+        exclude_if=lambda value: value == "use",
+        description="which of the base's tokens are kept: those that count_corpora use most, or the"
+        " lowest ids, in BPE the first merges of the base's own training (as LEP's release cuts"
+        " Llama-3's)",
+    )
+
+    @field_validator("keep")
+    @classmethod
+    def _share_or_number(cls, keep: float) -> float:
+        if keep >= 1 and keep != int(keep):
+            raise ValueError("keep is a share below 1 or a whole number")
+        return keep
+
+    def conflict(self, inputs: Mapping[str, Any]) -> str | None:
+        if self.size == "all" and "donor" not in inputs:
+            return "size: all needs a donor; without one give a number"
+        return super().conflict(inputs)
+
+
+def number_kept(keep: float, base_size: int) -> int:
+    return int(keep) if keep >= 1 else round(keep * base_size)
+
+
+def tokens_dropped(base: EditableVocabulary, keep: int, counts: Mapping[str, int]) -> list[str]:
+    return list(islice(base.dropping_order(counts), max(0, len(base) - keep)))
+
+
+def build_optimised(inputs: BuildInputs, options: Any) -> Built:
+    """Return a tokenizer whose ids are the kept tokens in the base's order, then the new ones."""
+    change = Change.read(inputs, options)
+    base = change.base
+    keep = number_kept(options.keep, len(base))
+    size = {None: len(base), "kept": keep}.get(options.size, options.size)
+    problems = []
+    if keep > len(base):
+        problems.append(f"option keep = {keep}: the base has {len(base)} tokens; keep fewer")
+    if size != "all" and size < keep:
+        problems.append(f"option size = {size}: {keep} tokens are kept; raise size or lower keep")
+    counts = change.base_counts if options.keep_by == "use" else {}
+    dropped = tokens_dropped(base, keep, counts)
+    if len(dropped) < len(base) - keep:
+        problems.append(
+            f"option keep = {options.keep:g}: {keep} tokens, but at least"
+            f" {len(base) - len(dropped)} must stay (special and byte tokens); keep more"
+        )
+    if problems:
+        raise RevocabError(f"construction 'optimise', {problem}" for problem in problems)
+    rest = base.without(dropped).renumbered()
+    wanted = None if size == "all" else size - keep
+    return change.built(change.expand(rest, wanted, frozenset(dropped)), dropped)
+
+
+class ReplaceOptions(DropOptions):
+    """How much is replaced."""
+
+    share: float = Field(gt=0, lt=1, description="share of the base's tokens to replace")
+
+
+def build_replaced(inputs: BuildInputs, options: Any) -> Built:
+    """Return a tokenizer of the base's size; kept tokens keep their ids, new ones take the rest."""
+    change = Change.read(inputs, options)
+    base = change.base
+    number = max(1, round(options.share * len(base)))
+    dropped = list(islice(base.dropping_order(change.base_counts), number))
+    if len(dropped) < number:
+        raise RevocabError(
+            f"construction 'replace', option share = {options.share}: {number} of {len(base)}"
+            f" tokens, but only {len(dropped)} may go (special and byte tokens stay); lower it"
+        )
+    growth = change.expand(base.without(dropped), number, frozenset(dropped))
+    return change.built(growth, dropped)
+
+
+CONSTRUCTION = (
+    Construction(
+        name="extend",
+        summary="the base and new tokens after it, words of a list or learned; no id changes",
+        citation="Cui et al. 2023, Efficient and Effective Text Encoding for Chinese LLaMA and"
+        " Alpaca; Gosal et al. 2024, Bilingual Adaptation of Monolingual Foundation Models"
+        " (extend); Tikhomirov & Chernyshev 2024, Facilitating Large Language Model Russian"
+        " Adaptation with Learned Embedding Propagation (Extended)",
+        options=ExtendOptions,
+        build=build_extended,
+    ),
+    Construction(
+        name="optimise",
+        summary="the base's tokens that cover the corpus best, renumbered in order, then new ones",
+        citation="Tikhomirov & Chernyshev 2024, Facilitating Large Language Model Russian"
+        " Adaptation with Learned Embedding Propagation (Optimized: the 50 % most common tokens,"
+        " then extension)",
+        options=OptimiseOptions,
+        build=build_optimised,
+    ),
+    Construction(
+        name="replace",
+        summary="the least frequent tokens of the base give their ids to new ones; the size stays",
+        citation="Gosal et al. 2024, Bilingual Adaptation of Monolingual Foundation Models, section"
+        " 3.1 (replacement of 5 % and 30 % of Llama-2's tokens)",
+        options=ReplaceOptions,
+        build=build_replaced,
+    ),
 )

@@ -16,11 +16,7 @@ from pydantic import Field
 from revocab.errors import RevocabError
 from revocab.heavy_types import PreTrainedTokenizerFast, Tokenizer
 from revocab.limits import VOCABULARY, Bytes
-from revocab.vocabulary.building.construction import (
-    BuildInputs,
-    Built,
-    Construction,
-)
+from revocab.vocabulary.building.construction import BuildInputs, Built, Construction
 from revocab.vocabulary.building.editable import EditableVocabulary
 from revocab.vocabulary.building.training_text import (
     batched,
@@ -156,7 +152,7 @@ def train_tokenizer(
     published with the alphabet. Every text gets bos in front. Raises :class:`RevocabError` when
     the size cannot be met exactly.
     """
-    from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers, processors
+    from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
     letters = (
@@ -172,9 +168,15 @@ def train_tokenizer(
         )
     digits = digits or alphabets.USUAL_DIGITS[alphabet]
     trained = Tokenizer(models.BPE() if model == "bpe" else models.Unigram())
-    # BPE limits its alphabet itself; Unigram keeps every character that it sees.
-    seen = letters if model == "unigram" and alphabet == "byte_fallback" else None
-    alphabets.set_training_pipeline(trained, alphabet, digits, whitespace, seen)
+    alphabets.set_pipeline(trained, alphabet, digits, whitespace)
+    if alphabet == "byte_fallback":
+        # Line ends and tabs are left out of training, so that they stay byte tokens, as in Mistral.
+        dropped = r"\s"
+        if model == "unigram":  # BPE limits its alphabet itself; Unigram keeps all that it sees.
+            dropped = "[^" + "".join(rf"\x{{{ord(character):x}}}" for character in letters) + "]"
+        trained.pre_tokenizer = pre_tokenizers.Sequence(
+            [pre_tokenizers.Split(Regex(dropped), "removed"), trained.pre_tokenizer]
+        )
     train = _bpe if model == "bpe" else _unigram
     tokenizer = train(trained, batches, vocabulary_size, letters, alphabet)
     alphabets.set_pipeline(tokenizer, alphabet, digits, whitespace)
@@ -210,7 +212,7 @@ class TrainOptions(WordOptions):
     mixtures: ClassVar[tuple[str, ...]] = ("corpora",)
     needs: ClassVar[tuple[str, ...]] = ("corpora",)
 
-    alphabet: Literal["byte_fallback", "byte_level"] = Field(
+    alphabet: alphabets.Alphabet = Field(
         description="how text outside the vocabulary is spelt: bytes as tokens of their own, or all"
         " text as bytes"
     )
@@ -220,13 +222,13 @@ class TrainOptions(WordOptions):
     limit_bytes: Bytes | None = Field(
         default=None, description="read about so much of the corpora in all"
     )
-    model: Literal["bpe", "unigram"] = Field(default="bpe", description="how it splits words")
-    digits: Literal["individual", "groups_of_three", "none"] | None = Field(
+    model: ModelType = Field(default="bpe", description="how it splits words")
+    digits: alphabets.Digits | None = Field(
         default=None,
         description="how numbers are split; default: into digits (byte_fallback), groups of three"
         " (byte_level)",
     )
-    whitespace: Literal["grouped", "single"] = Field(
+    whitespace: alphabets.Whitespace = Field(
         default="grouped", description="whether spaces in a row may become one token"
     )
 
