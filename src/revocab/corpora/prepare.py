@@ -21,9 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from revocab.corpora.documents import RowFilter, documents_of, identity
+from revocab.corpora.documents import CorpusJob, NearDuplicates, RowFilter, documents_of
 from revocab.corpora.formats import check_length, checksum, data_files, reading_of, utf8
-from revocab.corpora.options import CorpusJob, NearDuplicates
 from revocab.corpora.source import check_number, names_of, origin, read_rows
 from revocab.errors import RevocabError
 from revocab.io import sha256, write_json, write_jsonl
@@ -101,12 +100,14 @@ def _spool(rows: Iterable[Any], spool: IO[bytes], label: str, options: CorpusJob
         if not document["text"].strip():
             skipped["empty"] += 1
             continue
-        if "messages" in document and not is_answered(document["messages"]):
+        messages = document.get("messages")
+        if messages is not None and not is_answered(messages):
             skipped["unanswered"] += 1
             continue
         check_length(len(document["text"]), where)
         size = len(utf8(document["text"], where))
-        digest = _digest(identity(document))
+        content = document["text"] if messages is None else json.dumps(messages, ensure_ascii=False)
+        digest = _digest(content)
         if digest in seen:
             skipped["duplicate"] += 1
             continue
