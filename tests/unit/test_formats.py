@@ -101,7 +101,7 @@ def test_an_empty_folder(tmp_path):
 
 
 def test_content_is_told_by_the_name(tmp_path):
-    assert content_of(tmp_path / "a.jsonl.gz") == ("jsonl", "gzip")
+    assert content_of(tmp_path / "a.jsonl.gz") == "jsonl"
     assert content_of(tmp_path / "a.csv") is None
 
 
