@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from chat_toys import messages_of, write_tokenizer
 
@@ -141,15 +139,6 @@ def test_the_prompt_is_the_beginning_of_the_conversation(name, tokenizer, folder
         assert whole[: len(prompt)] == prompt
 
 
-def refused(tokenizer, folder, tmp_path, text) -> str:
-    file = tmp_path / "mine.jinja"
-    file.write_text(text)
-    with pytest.raises(RevocabError) as error:
-        load_chat_tokenizer(folder, file)
-    assert all(str(file) in problem for problem in error.value.problems)
-    return " ".join(error.value.problems)
-
-
 TURN = (
     "{% for m in messages %}{% if m.role == 'assistant' %}ANSWER"
     "{% else %}{{ m.content }}{% endif %}{% endfor %}"
@@ -172,10 +161,12 @@ MARKED = "{% generation %}{{ m.content }}{{ eos_token }}{% endgeneration %}"
         ("{{ messages.append(1) }}" + MARKED, "template refused"),
     ],
 )  # fmt: skip
-def test_a_template_that_nothing_can_be_learned_from_is_refused(
-    tokenizer, folder, tmp_path, answer, said
-):
-    assert re.search(said, refused(tokenizer, folder, tmp_path, TURN.replace("ANSWER", answer)))
+def test_a_template_that_nothing_can_be_learned_from_is_refused(folder, tmp_path, answer, said):
+    file = tmp_path / "mine.jinja"
+    file.write_text(TURN.replace("ANSWER", answer))
+    with pytest.raises(RevocabError, match=said) as error:
+        load_chat_tokenizer(folder, file)
+    assert all(str(file) in problem for problem in error.value.problems)
 
 
 def test_a_tokenizer_without_a_template_is_refused(folder):

@@ -15,7 +15,6 @@ from revocab.closed import checked
 from revocab.corpora.formats import file_rows
 from revocab.corpora.prepare import CorpusJob, heldout_documents, prepare, prepare_corpus
 from revocab.corpora.read import documents, holds_conversations
-from revocab.corpora.source import Form
 from revocab.corpora.translations import Translations, pairs
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.prompts import PromptJob, build_prompts
@@ -72,11 +71,6 @@ def test_pairs_ask_for_translations_both_ways(tmp_path):
     ]
     assert holds_conversations(tmp_path) and "text_field" not in manifest
     assert manifest["translation"]["languages"] == ["en", "it"]
-
-
-def test_one_way_unless_asked(tmp_path):
-    prepare_corpus(ROWS, {"label": "rows"}, job(), tmp_path)
-    assert [identifier for identifier, *_ in said(tmp_path)] == ["a.en-it", "b.en-it", "c.en-it"]
 
 
 @pytest.mark.parametrize("layout", [None, ALMA])
@@ -208,14 +202,6 @@ def test_files_as_nllb_has_them(tmp_path):
     ((identifier, _, answer),) = said(tmp_path / "out")
     assert (identifier, answer) == ("pairs-2.en-it", '"1')
     assert manifest["source"]["file"] == path.name
-
-
-def test_aligned_lines_are_pairs(tmp_path):
-    for language in ("en", "it"):
-        (tmp_path / language).write_text("".join(f"{language} {n}\n" for n in range(3)))
-    options = job().model_copy(update={"source": Form(kind="lines", languages=("en", "it"))})
-    prepare([tmp_path / "en", tmp_path / "it"], options, tmp_path / "out")
-    assert [answer for *_, answer in said(tmp_path / "out")] == ["it 0", "it 1", "it 2"]
 
 
 @pytest.mark.parametrize(
