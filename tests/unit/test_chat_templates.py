@@ -115,18 +115,6 @@ def test_tokens_and_masks_are_those_of_apply_chat_template(name, tokenizer, fold
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "number"), [(name, 0 if name == "chatml" else 1) for name in sorted(TEXTS)]
-)
-def test_bos_is_what_the_template_writes_once(name, number, tokenizer, folder):
-    """Though the tokenizer itself puts one before every text."""
-    assert tokenizer("a")["input_ids"][0] == tokenizer.bos_token_id
-    rows = [{"id": "0", "text": "", "messages": messages_of(0, 3)}]
-    (one,) = encoded(load_chat_tokenizer(folder, name), rows)
-    assert one.ids.count(tokenizer.bos_token_id) == number
-    assert one.ids[:number] == [tokenizer.bos_token_id] * number
-
-
 @pytest.mark.parametrize("name", ["plain", "completion"])
 def test_the_prompt_is_the_beginning_of_the_conversation(name, tokenizer, folder):
     """So that a model is asked as it has learned to answer."""

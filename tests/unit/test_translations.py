@@ -126,11 +126,6 @@ def kept(rows, count):
     return [pair.number for pair in pairs(rows, "rows", options)]
 
 
-def test_of_equal_scores_the_earlier_is_kept():
-    assert kept(numbered([2, 1, 1, 3, 1]), 3) == [1, 2, 4]
-    assert kept(numbered([1, 1, 1]), 2) == [1, 2]
-
-
 def test_a_repeated_pair_counts_once_and_an_empty_side_never():
     rows = numbered([5, 1, 2])
     rows.insert(1, dict(rows[0]))
