@@ -42,8 +42,7 @@ def resolved_shares(
     }
     by_stage = []
     for stage in range(stages):
-        own_shares = {name: own[stage] for name, own in shares.items()}
-        fixed = {name: None if share == "size" else share for name, share in own_shares.items()}
+        fixed = {name: None if own[stage] == "size" else own[stage] for name, own in shares.items()}
         by_stage.append(shares_by_size(fixed, sizes))
     return {name: [stage[name] for stage in by_stage] for name in shares}, sizes
 

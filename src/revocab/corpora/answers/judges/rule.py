@@ -45,8 +45,7 @@ def judge(rows: Sequence[Row], options: RuleOptions, inputs: JudgeInputs) -> Ite
     Raises :class:`RevocabError` for a row that does not say how its answers ended, and for checks
     of a row that there are not.
     """
-    problems = [problem for row in rows for problem in row_problems(row, options)]
-    refuse(problems)
+    refuse(problem for row in rows for problem in row_problems(row, options))
     for row in rows:
         reason = broken_rule(row, options)
         yield Verdict(not reason, float(not reason), reason)
