@@ -261,12 +261,15 @@ def folders(tmp_path):
     return tmp_path
 
 
-def test_pack_folder_writes_array_and_manifest_with_the_same_bytes_each_time(folders):
-    shares = {"it": 0.75, "en": 0.25}
+def packed_in(folders, out, shares, heldout=(), **options):
+    job = PackingJob(**{"sequence_length": 4, "rows": 20, "seed": 17, **options}, shares=shares)
     corpora = {name: folders / name for name in shares}
-    options = PackingJob(sequence_length=4, rows=20, seed=17, shares=shares)
+    return pack_folder(folders / "tokenizer", corpora, job, folders / out, heldout)
+
+
+def test_pack_folder_writes_array_and_manifest_with_the_same_bytes_each_time(folders):
     places = [folders / "x", folders / "y"]
-    manifests = [pack_folder(folders / "tokenizer", corpora, options, out) for out in places]
+    manifests = [packed_in(folders, out, {"it": 0.75, "en": 0.25}) for out in places]
     assert manifests[0] == manifests[1] == io.read_json(folders / "x" / "manifest.json")
     for name in ("tokens.npy", "manifest.json"):
         assert len({(place / name).read_bytes() for place in places}) == 1
@@ -283,10 +286,7 @@ def test_pack_folder_writes_array_and_manifest_with_the_same_bytes_each_time(fol
 @pytest.mark.parametrize("english", ["it", "en"])
 def test_counts_are_summed_by_language(folders, english):
     io.write_json(folders / "en" / "manifest.json", {"language": english})
-    shares = {"it": 0.75, "en": 0.25}
-    options = PackingJob(sequence_length=4, rows=20, seed=17, shares=shares)
-    corpora = {name: folders / name for name in shares}
-    manifest = pack_folder(folders / "tokenizer", corpora, options, folders / "x")
+    manifest = packed_in(folders, "x", {"it": 0.75, "en": 0.25})
     summed = {"rows": 20, "tokens": 80, "bytes": 100, "words": 60, "documents": 20}
     quarters = {"it": 4} if english == "it" else {"it": 3, "en": 1}
     assert manifest["languages"] == {
@@ -297,10 +297,8 @@ def test_counts_are_summed_by_language(folders, english):
 
 def test_a_manifest_tells_rows_of_stages(folders):
     shares = {"it": [0.75, "size"], "en": [0.25, 0.5]}
-    corpora = {name: folders / name for name in shares}
     stages = {"first": 8, "second": 4}
-    options = PackingJob(sequence_length=4, rows=12, seed=17, stages=stages, shares=shares)
-    manifest = pack_folder(folders / "tokenizer", corpora, options, folders / "x")
+    manifest = packed_in(folders, "x", shares, rows=12, stages=stages)
     assert manifest["stages"] == [
         {"name": "first", "rows": 8,
          "corpora": {"it": {"share": 0.75, "rows": 6}, "en": {"share": 0.25, "rows": 2}},
@@ -313,9 +311,9 @@ def test_a_manifest_tells_rows_of_stages(folders):
     tokens = np.load(folders / "x" / "tokens.npy")
     italian = (tokens == IDS["a"]).any(axis=1)
     assert (italian[:8].sum(), italian[8:].sum()) == (6, 2)
-    uneven = options.model_copy(update={"shares": {"it": [1.0], "en": [0.0, 1.0]}})
     with pytest.raises(RevocabError, match=r"shares\.it: 1 shares for 2 stages"):
-        pack_folder(folders / "tokenizer", corpora, uneven, folders / "y")
+        packed_in(folders, "y", {"it": [1.0], "en": [0.0, 1.0]}, rows=12, stages=stages)
+    options = PackingJob(sequence_length=4, rows=12, seed=17, stages=stages, shares=shares)
     with pytest.raises(RevocabError, match=r"shares\.en: no corpus folder of this id"):
         pack_folder(folders / "tokenizer", {"it": folders / "it"}, options, folders / "y")
 
@@ -338,11 +336,8 @@ def empty(path):
 )
 def test_a_packing_that_fails_names_the_corpus_and_leaves_nothing(folders, harm, message):
     harm(folders / "it" / "train.jsonl.gz")
-    options = PackingJob(
-        sequence_length=4, rows=40, seed=17, repeat_corpora=harm is empty, shares={"it": 1.0}
-    )
     with pytest.raises(RevocabError, match=message):
-        pack_folder(folders / "tokenizer", {"it": folders / "it"}, options, folders / "x")
+        packed_in(folders, "x", {"it": 1.0}, rows=40, repeat_corpora=harm is empty)
     assert not list(folders.glob("*x*"))
 
 
@@ -373,12 +368,10 @@ def test_shares_by_size_by_hand():
 
 def test_text_held_out_of_one_corpus_is_trained_on_in_none(folders):
     """A copy in another corpus, with other whitespace, is met too."""
-    corpora = {name: folders / name for name in ("it", "en")}
-    options = PackingJob(sequence_length=4, rows=8, seed=3, shares={"it": 0.5, "en": 0.5})
     io.write_jsonl(folders / "it/heldout.jsonl.gz", [{"id": "secret", "text": "g h g"}])
 
     def digest(out, heldout=()):
-        manifest = pack_folder(folders / "tokenizer", corpora, options, folders / out, heldout)
+        manifest = packed_in(folders, out, {"it": 0.5, "en": 0.5}, heldout, rows=8)
         counts = manifest["corpora"].items()
         return manifest["sha256"], {name: one.get("skipped_heldout") for name, one in counts}
 

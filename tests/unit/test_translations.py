@@ -78,15 +78,8 @@ def test_a_model_is_asked_as_it_was_taught(tmp_path, layout):
     """The question of a pair is the prompt of the translation task without examples."""
     write_jsonl(tmp_path / "rows.jsonl", ROWS)
     prepare_corpus(ROWS, {"label": "rows"}, job(layout=layout), tmp_path / "corpus")
-    task = job_of(
-        PromptJob,
-        kind="translation",
-        direction=["en", "it"],
-        shots=0,
-        task="t",
-        seed=1,
-        layout=layout,
-    )
+    direction = {"kind": "translation", "direction": ["en", "it"]}
+    task = job_of(PromptJob, **direction, shots=0, task="t", seed=1, layout=layout)
     prompts = build_prompts(task, [tmp_path / "rows.jsonl"], [tmp_path / "rows.jsonl"])
     asked = [(row["prompt"], row["references"][0]) for row in prompts]
     assert [tuple(one) for _, *one in said(tmp_path / "corpus")] == asked
@@ -244,34 +237,20 @@ def test_a_model_is_tuned_as_by_almas_recipe(tmp_path):
     small = {"sequence_length": 128, "batch_size": 4, "steps": 6, "checkpoint_every": 2}
     alma, _ = named_recipe("alma", {"like": "alma", **small, "precision": "float32"})
     recipe = Recipe.model_validate(alma)
-    corpora = {"pairs": tmp_path / "pairs"}
-    pack_folder(
-        tmp_path / "tokenizer",
-        corpora,
-        PackingJob(
-            **recipe.model_dump(include={*PackingOptions.model_fields}),
-            rows=24,
-            seed=1,
-            shares={"pairs": [1]},
-        ),
-        tmp_path / "packed",
-        [tmp_path / "pairs"],
-        chat_template=recipe.chat_template,
-    )
-    windows = HeldoutJob(sequence_length=128)
-    pack_heldout_folder(
-        tmp_path / "tokenizer", corpora, windows, tmp_path / "heldout", recipe.chat_template
-    )
-    trained = Settings(**recipe.model_dump(include={*TrainingOptions.model_fields}), seed=1)
     folders = {name: tmp_path / name for name in ("model", "packed", "heldout")}
+    tokenizer, corpora = tmp_path / "tokenizer", {"pairs": tmp_path / "pairs"}
+    packing = recipe.model_dump(include={*PackingOptions.model_fields})
+    rows_job = PackingJob(**packing, rows=24, seed=1, shares={"pairs": [1]})
+    template, windows = recipe.chat_template, HeldoutJob(sequence_length=128)
+    pack_folder(tokenizer, corpora, rows_job, folders["packed"], corpora.values(), template)
+    pack_heldout_folder(tokenizer, corpora, windows, folders["heldout"], template)
+    trained = Settings(**recipe.model_dump(include={*TrainingOptions.model_fields}), seed=1)
     manifest = train(TrainingRun(**folders, out=tmp_path / "run", settings=trained))
     rates = [float(one["learning_rate"]) for one in pico.table(tmp_path / "run/losses.csv")]
     assert rates == pytest.approx([0, *(2e-5 / math.sqrt(n) for n in range(1, 6))])
-    losses = {
-        int(one["step"]): float(one["loss"])
-        for one in pico.table(tmp_path / "run/heldout.csv")
-        if int(one["step"])
-    }
-    assert manifest["best"]["step"] == min(losses, key=lambda step: losses[step])
+    losses = [
+        (float(one["loss"]), int(one["step"])) for one in pico.table(tmp_path / "run/heldout.csv")
+    ]
+    assert manifest["best"]["step"] == min(losses[1:])[1]
     template = (tmp_path / "run/checkpoints/best/chat_template.jinja").read_text()
     assert template == find_template("completion").read_text()
