@@ -360,10 +360,10 @@ def test_rows_are_shuffled_by_the_seed_within_their_stage(tokenizer):
 
 def test_shares_by_size_by_hand():
     sizes = {"sw": 100, "id": 400}
-    shares = shares_by_size({"en": 0.2, "sw": None, "id": None}, sizes)
+    shares = shares_by_size({"en": 0.2, "sw": "size", "id": "size"}, sizes)
     assert shares == pytest.approx({"en": 0.2, "sw": 0.16, "id": 0.64})
     with pytest.raises(RevocabError, match="0 is left for the corpora drawn by size"):
-        shares_by_size({"en": 1.0, "sw": None}, sizes)
+        shares_by_size({"en": 1.0, "sw": "size"}, sizes)
 
 
 def test_text_held_out_of_one_corpus_is_trained_on_in_none(folders):
