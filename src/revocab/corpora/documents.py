@@ -25,7 +25,7 @@ from revocab.corpora.translations import Translations, pairs
 from revocab.errors import RevocabError
 from revocab.languages import fill
 from revocab.limits import OFTEN, TEXT_BYTES, BatchSize, Bytes, Count
-from revocab.training.chat.messages import ASSISTANT, Message, MessageReader, Role, text_of
+from revocab.training.chat.messages import ASSISTANT, Message, MessageReader, Role
 
 Unit = Literal["sentence", "paragraph", "article"]
 
@@ -373,4 +373,5 @@ def _own_id(row: dict[str, Any], number: int, corpus: str) -> str:
 
 
 def _conversation(messages: list[Message]) -> dict[str, Any]:
-    return {"text": text_of(messages), "messages": messages}
+    text = "\n\n".join(message["content"] for message in messages)
+    return {"text": text, "messages": messages}
