@@ -353,7 +353,7 @@ def documents_of(
 def _translations(
     rows: Iterable[Any], label: str, options: Translations, corpus: str
 ) -> Iterator[Document]:
-    layouts = dict(zip(options.directions, options.layouts, strict=True))
+    layouts = options.layouts
     for pair in pairs(rows, label, options):
         identifier = _own_id(pair.row, pair.number, corpus)
         together = json.dumps(pair.texts, ensure_ascii=False)
