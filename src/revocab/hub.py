@@ -156,7 +156,7 @@ def dataset_rows(
         if streaming:
             read_zstd()
         if files:  # whatever script lies beside them
-            content, _ = content_of(Path(files)) or ("jsonl", None)
+            content = content_of(Path(files)) or "jsonl"
             place = f"{place_of(origin['hub'], origin['commit'])}/{files}"
             asked = {"path": BUILDERS[content], "data_files": {split: place}}
         else:

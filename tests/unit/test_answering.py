@@ -75,12 +75,12 @@ def test_a_model_reads_its_own_earlier_answers_and_a_cut_one_is_its_last():
     third = Dialogue("3", turns(said("e" * 99, "old")))
     model = Scripted(Output("yes", 2, "eos"), Output("no end", 9, "length"), Output("", 1, "eos"))
     assert answer_all(model, [first, second, third]) == 1
-    assert contents(first.row()) == ["a?", "yes", "b?", ""]
-    assert contents(second.row()) == ["cc?", "no end"]
+    assert contents(vars(first)) == ["a?", "yes", "b?", ""]
+    assert contents(vars(second)) == ["cc?", "no end"]
     assert not third.answers
     # The second round asks the first conversation alone, its own answer included.
     assert model.asked == [[len("a?"), len("cc?")], [len("a?|yes|b?")]]
-    assert [one["finish_reason"] for one in second.row()["answers"]] == ["length"]
+    assert [one["finish_reason"] for one in second.answers] == ["length"]
 
 
 def test_questions_that_are_none_are_told(tmp_path):

@@ -146,16 +146,12 @@ def test_pieces_are_whole_batches_and_recorded_under_what_made_them(tmp_path):
     assert made[2:] == [[3]]
 
 
-def drop_tensor(folder, name):
-    tensors = load_file(folder / "model.safetensors")
-    del tensors[name]
-    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
-
-
 def test_a_judge_without_a_tensor_is_one_error_before_any_work(given, tmp_path):
     model = tmp_path / "model"
     write_model(model, context_length=512, chat_template=CHATML)
-    drop_tensor(model, "model.layers.1.mlp.up_proj.weight")
+    tensors = load_file(model / "model.safetensors")
+    del tensors["model.layers.1.mlp.up_proj.weight"]
+    save_file(tensors, model / "model.safetensors", metadata={"format": "pt"})
     job = job_of(JudgeJob, kind="llm", engine="transformers")
     with pytest.raises(RevocabError, match=r"layers\.1\.mlp\.up_proj\.weight") as caught:
         judge_folder(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from chat_toys import messages_of, write_tokenizer
 
@@ -117,18 +115,6 @@ def test_tokens_and_masks_are_those_of_apply_chat_template(name, tokenizer, fold
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "number"), [(name, 0 if name == "chatml" else 1) for name in sorted(TEXTS)]
-)
-def test_bos_is_what_the_template_writes_once(name, number, tokenizer, folder):
-    """Though the tokenizer itself puts one before every text."""
-    assert tokenizer("a")["input_ids"][0] == tokenizer.bos_token_id
-    rows = [{"id": "0", "text": "", "messages": messages_of(0, 3)}]
-    (one,) = encoded(load_chat_tokenizer(folder, name), rows)
-    assert one.ids.count(tokenizer.bos_token_id) == number
-    assert one.ids[:number] == [tokenizer.bos_token_id] * number
-
-
 @pytest.mark.parametrize("name", ["plain", "completion"])
 def test_the_prompt_is_the_beginning_of_the_conversation(name, tokenizer, folder):
     """So that a model is asked as it has learned to answer."""
@@ -139,15 +125,6 @@ def test_the_prompt_is_the_beginning_of_the_conversation(name, tokenizer, folder
         whole = tokenizer.apply_chat_template(messages, **asked)
         prompt = tokenizer.apply_chat_template(messages[:-1], add_generation_prompt=True, **asked)
         assert whole[: len(prompt)] == prompt
-
-
-def refused(tokenizer, folder, tmp_path, text) -> str:
-    file = tmp_path / "mine.jinja"
-    file.write_text(text)
-    with pytest.raises(RevocabError) as error:
-        load_chat_tokenizer(folder, file)
-    assert all(str(file) in problem for problem in error.value.problems)
-    return " ".join(error.value.problems)
 
 
 TURN = (
@@ -172,10 +149,12 @@ MARKED = "{% generation %}{{ m.content }}{{ eos_token }}{% endgeneration %}"
         ("{{ messages.append(1) }}" + MARKED, "template refused"),
     ],
 )  # fmt: skip
-def test_a_template_that_nothing_can_be_learned_from_is_refused(
-    tokenizer, folder, tmp_path, answer, said
-):
-    assert re.search(said, refused(tokenizer, folder, tmp_path, TURN.replace("ANSWER", answer)))
+def test_a_template_that_nothing_can_be_learned_from_is_refused(folder, tmp_path, answer, said):
+    file = tmp_path / "mine.jinja"
+    file.write_text(TURN.replace("ANSWER", answer))
+    with pytest.raises(RevocabError, match=said) as error:
+        load_chat_tokenizer(folder, file)
+    assert all(str(file) in problem for problem in error.value.problems)
 
 
 def test_a_tokenizer_without_a_template_is_refused(folder):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import torch
@@ -64,8 +62,9 @@ def conversations(folders, corpus="it", split="train", template="plain"):
     return list(conversations_of(chat, rows, ConversationCount(corpus, 1, 0)))
 
 
-def test_rows_hold_whole_conversations_in_order(folders, tmp_path):
-    manifest = packed(folders, tmp_path / "out")
+@pytest.mark.parametrize("one_per_row", [False, True])
+def test_rows_hold_whole_conversations_in_order(folders, tmp_path, one_per_row):
+    manifest = packed(folders, tmp_path / "out", one_per_row=one_per_row)
     expected, number = conversations(folders), 0
     for row, starts, learned in zip(*rows_of(tmp_path / "out"), strict=True):
         place = 0
@@ -76,24 +75,17 @@ def test_rows_hold_whole_conversations_in_order(folders, tmp_path):
             assert starts[place:end].tolist() == [True] + [False] * (len(one.ids) - 1)
             assert learned[place:end].tolist() == one.learned.tolist()
             place, number = end, number + 1
+            if one_per_row:
+                break
         assert not row[place:].any() and not learned[place:].any()
         assert starts[place:].sum() == (place < LENGTH)
     count = manifest["corpora"]["it"]
-    assert count["documents"] == number > ROWS
+    assert count["documents"] == number and (number == ROWS) is one_per_row
     assert count["tokens"] == sum(len(one.ids) for one in expected[:number])
     assert count["tokens"] + count["padding"] == ROWS * LENGTH == manifest["tokens"]
     assert count["answer_tokens"] == sum(int(one.learned.sum()) for one in expected[:number])
     assert manifest["tokens_per_byte"] == count["answer_tokens"] / count["answer_bytes"]
     assert "skipped_too_long" not in count
-
-
-def test_one_conversation_per_row(folders, tmp_path):
-    manifest = packed(folders, tmp_path / "out", one_per_row=True)
-    tokens, starts, _ = rows_of(tmp_path / "out")
-    assert manifest["corpora"]["it"]["documents"] == ROWS
-    for row, begun, one in zip(tokens, starts, conversations(folders), strict=False):
-        assert row[: len(one.ids)].tolist() == one.ids
-        assert np.flatnonzero(begun).tolist() == [0, len(one.ids)]
 
 
 def test_packing_is_deterministic(folders, tmp_path):
@@ -239,37 +231,12 @@ def test_loss_and_gradients_are_those_of_a_plain_loop_for_any_micro_batch(
             )
 
 
-def test_labels_of_prompts_decide_nothing(folders, tmp_path):
-    """The hidden states are of the true text; what is compared with them is not."""
-    packed(folders, tmp_path / "out", rows=4)
-    batch = open_packed(tmp_path / "out", 4, batch_size=4).batch([0, 1, 2, 3])
-    model = model_of("Mistral")
-    expected = next_token_loss(model, **batch)
-
-    def hidden(input_ids, **others):
-        return model.model(input_ids=batch["input_ids"], **others)
-
-    told = SimpleNamespace(config=model.config, lm_head=model.lm_head, model=hidden)
-    torch.manual_seed(1)
-    changed = torch.where(batch["learned"], batch["input_ids"], torch.randint(320, (4, LENGTH)))
-    given = {**batch, "input_ids": changed}
-    assert torch.equal(next_token_loss(told, **given), expected)
-    other = torch.where(batch["learned"], torch.randint(320, (4, LENGTH)), batch["input_ids"])
-    assert next_token_loss(told, **{**batch, "input_ids": other}) != expected
-
-
 # Held out -----------------------------------------------------------------------------------------
 
 
-def heldout(folders, out, length=128, template="plain", **options):
-    job = HeldoutJob(sequence_length=length, **options)
-    return pack_heldout_folder(
-        folders / "tokenizer", {"it": folders / "it"}, job, out, chat_template=template
-    )
-
-
 def test_heldout_loss_is_that_of_answers(folders, tmp_path):
-    manifest = heldout(folders, tmp_path / "out")
+    job, corpora = HeldoutJob(sequence_length=128), {"it": folders / "it"}
+    manifest = pack_heldout_folder(folders / "tokenizer", corpora, job, tmp_path / "out", "plain")
     corpora, read = open_heldout(tmp_path / "out")
     model = model_of("Mistral")
     expected, count = plain_loop(model, conversations(folders, split="heldout"))
@@ -283,14 +250,11 @@ def test_heldout_loss_is_that_of_answers(folders, tmp_path):
         if message["role"] == "assistant"
     ]
     assert corpora[0].bytes == sum(len(one.encode()) for one in answers)
-
-
-def test_heldout_conversations_that_are_too_long(folders, tmp_path):
-    with pytest.raises(RevocabError, match=r"corpus it, conversation .* but a row has 40"):
-        heldout(folders, tmp_path / "out", length=40)
-    manifest = heldout(folders, tmp_path / "out", length=40, drop_too_long=True)
-    found = manifest["corpora"]["it"]
-    assert found["documents"] + found["skipped_too_long"] == 6 and found["skipped_too_long"] > 0
+    job = HeldoutJob(sequence_length=40, drop_too_long=True)
+    folder = {"it": folders / "it"}
+    short = pack_heldout_folder(folders / "tokenizer", folder, job, tmp_path / "short", "plain")
+    count = short["corpora"]["it"]
+    assert count["documents"] + count["skipped_too_long"] == 6 > count["documents"]
 
 
 def test_heldout_text_beside_conversations_stays_text(folders, tmp_path):

@@ -100,12 +100,6 @@ def test_a_condition_says_something(keep):
         job(keep=keep)
 
 
-def test_nothing_left_is_said_with_the_reasons(tmp_path):
-    rows = [row(1, score=1), {"messages": asked(2)[:1]}]
-    with pytest.raises(RevocabError, match=r"1 unanswered, 1 not kept"):
-        prepare_corpus(rows, SOURCE, job(keep=KEEP), tmp_path / "out")
-
-
 def test_own_answers_replace_the_reference_answer(tmp_path):
     file = tmp_path / "saiga.jsonl"
     write_jsonl(file, [row(1), row(2, score=1), row(3)])

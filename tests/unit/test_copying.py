@@ -6,8 +6,8 @@ import pytest
 from evaluation_toys import write_model
 from test_prompts import prompts_of
 
-from revocab.corpora.copies import copying_task, sentences
-from revocab.corpora.copies import units as corpus_units
+from revocab.corpora.documents import copying_task, sentences
+from revocab.corpora.documents import units as corpus_units
 from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.corpora.read import documents, holds_conversations
 from revocab.device import Checkpoint

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from revocab.corpora.prepare import CorpusJob, heldout_documents, prepare, prepare_corpus
+from revocab.corpora.prepare import CorpusJob, heldout_documents, prepare_corpus
 from revocab.corpora.read import corpus_manifest, documents, texts
 from revocab.corpora.word_splitters import RULES, UNICODE, start_splitting
 from revocab.errors import RevocabError
-from revocab.io import sha256, write_jsonl
+from revocab.io import sha256
 
 OPTIONS = CorpusJob(corpus="toy", language="it")
 SOURCE = {"label": "toy.jsonl"}
@@ -46,11 +43,6 @@ def test_escaped_line_ends_are_undone_where_asked(tmp_path):
     assert "escaped" not in OPTIONS.canonical() and "escaped_line_ends" in asked.canonical()
     with pytest.raises(ValueError, match="escaped_line_ends is for rows of text"):
         CorpusJob(corpus="toy", language="it", escaped_line_ends=True, messages_field="said")
-
-
-def test_own_ids_are_kept(tmp_path):
-    prepare_corpus([{"text": "a", "id": "x"}, {"text": "b", "id": 7}], SOURCE, OPTIONS, tmp_path)
-    assert [row["id"] for row in documents(tmp_path)] == ["x", "7"]
 
 
 def split(tmp_path, texts_, heldout_bytes):
@@ -129,32 +121,6 @@ def test_heldout_must_leave_training_text(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_files(tmp_path):
-    write_jsonl(tmp_path / "a.jsonl.gz", rows("uno", "due"))
-    manifest = prepare([tmp_path / "a.jsonl.gz"], OPTIONS, tmp_path / "out")
-    assert manifest["source"]["file"] == "a.jsonl.gz"
-    assert str(tmp_path) not in json.dumps(manifest)
-
-
-def test_bad_files(tmp_path):
-    (tmp_path / "latin.jsonl").write_bytes('{"text": "città"}\n'.encode("latin-1"))
-    (tmp_path / "text.csv").write_text("ciao")
-    (tmp_path / "broken.jsonl").write_text('{"text": "a"}\n{"text"')
-    (tmp_path / "cut.jsonl.gz").write_bytes(gzip.compress(b'{"text": "a"}\n' * 1000)[:40])
-    (tmp_path / "plain.jsonl.gz").write_text('{"text": "a"}\n')
-    for name, message in {
-        "absent.jsonl": "no such file",
-        "latin.jsonl": "not UTF-8",
-        "text.csv": "allowed are",
-        "broken.jsonl": "line 2: not valid JSON",
-        "cut.jsonl.gz": "broken gzip",
-        "plain.jsonl.gz": "broken gzip",
-    }.items():
-        with pytest.raises(RevocabError, match=message):
-            prepare([tmp_path / name], OPTIONS, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
 def test_unprepared_folder_is_named(tmp_path):
     with pytest.raises(RevocabError, match="run revocab prepare"):
         list(texts(tmp_path))
@@ -184,13 +150,11 @@ CHAT = CorpusJob(corpus="toy", language="it", messages_field="messages")
 
 def said(*contents: str, last: str = "assistant") -> list[dict]:
     """Messages of a user and of an assistant in turn, with a key that nothing reads."""
-    roles = ["user", "assistant"] * len(contents)
-    messages = [
+    roles = [*(("user", "assistant")[n % 2] for n in range(len(contents) - 1)), last]
+    return [
         {"role": role, "content": content, "name": "x"}
-        for role, content in zip(roles, contents, strict=False)
+        for role, content in zip(roles, contents, strict=True)
     ]
-    messages[-1]["role"] = last
-    return messages
 
 
 def test_conversations_keep_their_messages_beside_their_text(tmp_path):
@@ -198,18 +162,17 @@ def test_conversations_keep_their_messages_beside_their_text(tmp_path):
         {"id": "a", "messages": said("Chi è?", "È Lora.")},
         {"messages": said("Chi è?", "È Lora.")},
         {"messages": said("Chi è?", "È Lora.", last="user")},
-        {"messages": said("Chi è?")[:1]},
+        {"messages": said("Chi è?", last="user")},
         {"messages": said("Chi è?", "  ")},
         {"messages": []},
         {"messages": None},
-        {"messages": said("Chi è?", "È Darla.", "Di dove?", "Di Pieve.")},
+        {"id": 7, "messages": said("Chi è?", "È Darla.", "Di dove?", "Di Pieve.")},
     ]
-    given_rows[3]["messages"][0]["role"] = "user"
     manifest = prepare_corpus(given_rows, SOURCE, CHAT, tmp_path)
     assert manifest["skipped"] == {"empty": 2, "duplicate": 1, "unanswered": 3}
     assert manifest["messages_field"] == "messages" and "text_field" not in manifest
     found = list(documents(tmp_path))
-    assert [row["id"] for row in found] == ["a", "toy-8"]
+    assert [row["id"] for row in found] == ["a", "7"]
     assert found[0]["messages"] == [
         {"role": "user", "content": "Chi è?"}, {"role": "assistant", "content": "È Lora."}
     ]  # fmt: skip
@@ -243,13 +206,3 @@ def test_rows_that_are_no_conversations_are_named(tmp_path, row, said_of_it):
     with pytest.raises(RevocabError, match=said_of_it):
         prepare_corpus(given_rows, SOURCE, CHAT, tmp_path / "out")
     assert not (tmp_path / "out").exists()
-
-
-def test_conversations_of_files_are_split_by_hash_of_what_is_said(tmp_path):
-    rows_ = [{"messages": said(f"Chi è {n}?", f"È {n}.")} for n in range(40)]
-    write_jsonl(tmp_path / "chat.jsonl.gz", rows_)
-    job = CorpusJob(corpus="toy", language="it", messages_field="messages", heldout_bytes=60)
-    prepare([tmp_path / "chat.jsonl.gz"], job, tmp_path / "out")
-    train, heldout = (list(documents(tmp_path / "out", part)) for part in ("train", "heldout"))
-    assert len(train) + len(heldout) == 40 and 0 < len(heldout) < 10
-    assert all(row["messages"] for row in heldout)

@@ -13,7 +13,6 @@ from pydantic import ValidationError
 from revocab.corpora import formats
 from revocab.corpora.formats import (
     checksum,
-    content_of,
     file_rows,
     reading_of,
     reading_of_lines,
@@ -65,7 +64,7 @@ def test_every_format_gives_the_same_documents(tmp_path, kind, ending):
     assert [row["text"] for row in file_rows(path)] == TEXTS
     manifest = prepare([path], CorpusJob(corpus="toy", language="it"), tmp_path / "out")
     assert list(texts(tmp_path / "out")) == TEXTS
-    assert manifest["source"]["file"] == path.name
+    assert manifest["source"]["file"] == path.name and str(tmp_path) not in json.dumps(manifest)
 
 
 def test_a_folder_is_read_in_the_order_of_its_names(tmp_path):
@@ -87,10 +86,15 @@ def test_a_folder_is_read_in_the_order_of_its_names(tmp_path):
         ("a.parquet", b"PAR1 and nothing else", "not a readable parquet"),
         ("a.parquet.gz", b"", "allowed are"),
         ("a.pdf", b"", "allowed are"),
+        ("a.jsonl", b'{"text": "a"}\n{"text"', "line 2: not valid JSON"),
+        ("a.jsonl.gz", gzip.compress(b'{"text": "a"}\n' * 1000)[:40], "broken gzip"),
+        ("b.jsonl.gz", b'{"text": "a"}\n', "broken gzip"),
+        ("absent.jsonl", None, "no such file"),
     ],
 )  # fmt: skip
 def test_bad_files_are_named(tmp_path, name, data, message):
-    (tmp_path / name).write_bytes(data)
+    if data is not None:
+        (tmp_path / name).write_bytes(data)
     with pytest.raises(RevocabError, match=message):
         list(file_rows(tmp_path / name))
 
@@ -98,11 +102,6 @@ def test_bad_files_are_named(tmp_path, name, data, message):
 def test_an_empty_folder(tmp_path):
     with pytest.raises(RevocabError, match="no file of a supported format"):
         list(file_rows(tmp_path))
-
-
-def test_content_is_told_by_the_name(tmp_path):
-    assert content_of(tmp_path / "a.jsonl.gz") == ("jsonl", "gzip")
-    assert content_of(tmp_path / "a.csv") is None
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "txt", "tsv"])

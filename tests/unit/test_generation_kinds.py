@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from test_prompts import prompts_of
 
 from revocab import languages as language_data
-from revocab.corpora.copies import copying_task
+from revocab.corpora.documents import copying_task
 from revocab.demoworld.build import translated, with_answer
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.generate import task_scores

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import shutil
 
@@ -20,7 +21,6 @@ from revocab.training.heldout_loss import (
     open_heldout,
 )
 
-VOCABULARY = 32
 JOB = HeldoutJob(sequence_length=5)
 
 
@@ -30,13 +30,9 @@ def model():
 
     torch.manual_seed(0)
     config = LlamaConfig(
-        vocab_size=VOCABULARY,
-        hidden_size=16,
-        intermediate_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        max_position_embeddings=16,
-    )
+        vocab_size=32, hidden_size=16, intermediate_size=32, num_hidden_layers=2,
+        num_attention_heads=2, max_position_embeddings=16,
+    )  # fmt: skip
     return LlamaForCausalLM(config).eval()
 
 
@@ -92,13 +88,6 @@ def test_loss_is_the_sum_over_windows_taken_alone(model):
     assert heldout_losses(model, [corpus_of(windows)])[0] == pytest.approx(expected, rel=1e-6)
 
 
-def test_loss_does_not_depend_on_batches(model, monkeypatch):
-    windows = windows_of(documents(), 1, 6)
-    together = heldout_losses(model, [corpus_of(windows)])[0]
-    monkeypatch.setattr("revocab.training.heldout_loss.CPU_BATCH_TOKENS", 1)
-    assert heldout_losses(model, [corpus_of(windows)])[0] == pytest.approx(together, rel=1e-6)
-
-
 def test_a_batch_that_does_not_fit_is_halved_until_it_does(model, monkeypatch):
     windows = windows_of(documents(), 1, 5)
     whole = heldout_losses(model, [corpus_of(windows)])
@@ -119,15 +108,9 @@ def test_a_batch_that_does_not_fit_is_halved_until_it_does(model, monkeypatch):
         heldout_losses(model, [corpus_of(windows)])
 
 
-def test_bits_per_byte_by_hand():
+def test_bits_per_byte_by_hand(model):
     """A model that knows nothing spends log2(V) bits a token."""
-    from transformers import LlamaConfig, LlamaForCausalLM
-
-    config = LlamaConfig(
-        vocab_size=VOCABULARY, hidden_size=8, intermediate_size=8, num_hidden_layers=1,
-        num_attention_heads=1, max_position_embeddings=16,
-    )  # fmt: skip
-    uniform = LlamaForCausalLM(config)
+    uniform = copy.deepcopy(model)
     torch.nn.init.zeros_(uniform.lm_head.weight)
     windows = windows_of(documents(), 1, 6)
     ((step, name, language, loss, bits, tokens, size),) = heldout_rows(
@@ -153,9 +136,13 @@ def folders(tmp_path):
     return tmp_path
 
 
-def test_folder_round_trip_longest_first(folders):
+def windows_in(folders):
     corpora = {"it": folders / "it"}
-    manifest = pack_heldout_folder(folders / "tokenizer", corpora, JOB, folders / "out")
+    return pack_heldout_folder(folders / "tokenizer", corpora, JOB, folders / "out")
+
+
+def test_folder_round_trip_longest_first(folders):
+    manifest = windows_in(folders)
     assert manifest == io.read_json(folders / "out" / "manifest.json")
     (corpus,), _ = open_heldout(folders / "out")
     assert (corpus.tokens, corpus.bytes, corpus.language) == (8, 14, "it")
@@ -166,8 +153,7 @@ def test_folder_round_trip_longest_first(folders):
 def test_what_no_token_stands_for_divides_no_loss(folders):
     rows = [{"id": "0", "text": "a zz b"}, {"id": "1", "text": "zz"}, {"id": "2", "text": ""}]
     io.write_jsonl(folders / "it" / "heldout.jsonl.gz", rows)
-    corpora = {"it": folders / "it"}
-    manifest = pack_heldout_folder(folders / "tokenizer", corpora, JOB, folders / "out")
+    manifest = windows_in(folders)
     described = manifest["corpora"]["it"]
     assert {key: described[key] for key in ("bytes", "unseen_bytes", "unseen", "tokens")} == {
         "bytes": 4, "unseen_bytes": 4, "unseen": {"zz": 2}, "tokens": 4,
@@ -175,7 +161,7 @@ def test_what_no_token_stands_for_divides_no_loss(folders):
     assert open_heldout(folders / "out")[0][0].bytes == 4
     io.write_jsonl(folders / "it" / "heldout.jsonl.gz", rows[1:])
     with pytest.raises(RevocabError, match="no token for any"):
-        pack_heldout_folder(folders / "tokenizer", corpora, JOB, folders / "out")
+        windows_in(folders)
 
 
 def test_windows_of_another_tokenizer_are_refused(folders):
@@ -183,7 +169,7 @@ def test_windows_of_another_tokenizer_are_refused(folders):
 
     from revocab.training.heldout_loss import measure_heldout
 
-    pack_heldout_folder(folders / "tokenizer", {"it": folders / "it"}, JOB, folders / "out")
+    windows_in(folders)
     model = shutil.copytree(folders / "tokenizer", folders / "model")
     MistralConfig(vocab_size=4).save_pretrained(model)
     content = io.read_json(model / "tokenizer.json")
@@ -195,7 +181,7 @@ def test_windows_of_another_tokenizer_are_refused(folders):
 
 
 def test_a_damaged_file_is_an_error(folders):
-    pack_heldout_folder(folders / "tokenizer", {"it": folders / "it"}, JOB, folders / "out")
+    windows_in(folders)
     with (folders / "out" / "it.safetensors").open("ab") as handle:
         handle.write(b"x")
     with pytest.raises(RevocabError, match="checksum"):
@@ -205,14 +191,12 @@ def test_a_damaged_file_is_an_error(folders):
 def test_a_corpus_without_heldout_text(folders):
     io.write_jsonl(folders / "it" / "heldout.jsonl.gz", [])
     with pytest.raises(RevocabError, match="no held-out text"):
-        pack_heldout_folder(folders / "tokenizer", {"it": folders / "it"}, JOB, folders / "out")
+        windows_in(folders)
 
 
 @pytest.mark.parametrize("processes", [2, 3, 7])
 def test_processes_share_the_batches_and_agree(model, monkeypatch, processes):
     """Each process's part is computed here in turn; more processes than batches work too."""
-    from revocab.training import heldout_loss
-
     corpora = [corpus_of(windows_of(documents(), 1, length)) for length in (4, 6)]
     monkeypatch.setattr(heldout_loss, "CPU_BATCH_TOKENS", 8)
     alone = heldout_loss.heldout_losses(model, corpora)

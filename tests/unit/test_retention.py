@@ -22,11 +22,9 @@ FOLDER = f"results/small/runs/{RUN}"
 
 
 def planned(repository: Path, keep: str, scored: list[object] | None = None) -> Layout:
-    text = (repository / "tests/experiments/small.yaml").read_text(encoding="utf-8")
-    values = yaml.safe_load(text)
-    values["recipes"]["adapt"] = {
-        **values["recipes"]["train"], "keep": keep, "checkpoint_every": 5
-    }  # fmt: skip
+    values = yaml.safe_load((repository / "tests/experiments/small.yaml").read_text())
+    changes = {"keep": keep, "checkpoint_every": 5}
+    values["recipes"]["adapt"] = {**values["recipes"]["train"], **changes}
     values["runs"]["mistral"]["methods"]["sava"] = {"recipe": "adapt"}
     if scored:
         for kind in ("multiple_choice", "generation"):
@@ -65,8 +63,7 @@ def test_without_it_there_is_no_such_job_and_no_training_is_another(repository):
 
 
 def test_a_stand_in_keeps_its_checkpoints(repository):
-    text = (repository / "tests/experiments/small.yaml").read_text(encoding="utf-8")
-    values = yaml.safe_load(text)
+    values = yaml.safe_load((repository / "tests/experiments/small.yaml").read_text())
     values["recipes"]["train"]["keep"] = "last"
     with pytest.raises(RevocabError, match="which only runs can have"):
         validate(values)

@@ -69,11 +69,6 @@ def test_nothing_is_left_out_where_a_row_ends_with_a_paragraph():
     assert "skipped_tokens" not in count.described()
 
 
-def test_a_document_begins_the_row_after_its_bos():
-    rows, count = packed("a b c", "d e f g h", length=5, rows_begin_at="document")
-    assert (rows, count.skipped_tokens) == (["<s>abc<s>", "defgh"], 0)
-
-
 paragraphs = st.lists(st.integers(1, 9), min_size=1, max_size=6)
 
 

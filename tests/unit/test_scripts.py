@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from revocab.corpora.options import CorpusJob
+from revocab.corpora.documents import CorpusJob
 from revocab.corpora.prepare import prepare_corpus
 from revocab.corpora.read import texts
 from revocab.corpora.scripts import commonest_script, is_written_in, outside

@@ -150,7 +150,7 @@ def test_models_of_table_2_are_asked_as_their_pairs_ask(repository, monkeypatch)
     assert not any("alma" in task for task in layout.generation_tasks("latin-vocadt"))
     for language in ("sw", "kk"):
         taught = experiment.corpora[f"nllb-{language}"].translation
-        for direction, layout in zip(taught.directions, taught.layouts, strict=True):
+        for direction, layout in taught.layouts.items():
             job = options.prompts(experiment, "alma_" + "_".join(direction))
             asked = TRANSLATION.layout_in(job.direction, job.layout_changes())
             assert (asked, job.shots) == (layout, 0)

@@ -39,15 +39,12 @@ LEAST_ENDED = 0.5
 PARQUET_ROWS = 4096
 
 
-def content_of(path: Path) -> tuple[str, str | None] | None:
-    """Return (content, compression) by a file's name, or ``None`` if it is not known."""
+def content_of(path: Path) -> str | None:
+    """Return the kind of a file's content by its name, or ``None`` if it is not known."""
     path = Path(path.name.lower())
-    compression = COMPRESSIONS.get(path.suffix)
-    ending = Path(path.stem).suffix if compression else path.suffix
-    content = CONTENTS.get(ending)
-    if content is None or (compression and content == "parquet"):
-        return None
-    return content, compression
+    compressed = path.suffix in COMPRESSIONS
+    content = CONTENTS.get(Path(path.stem).suffix if compressed else path.suffix)
+    return None if compressed and content == "parquet" else content
 
 
 def data_files(path: str | Path) -> list[Path]:
@@ -106,8 +103,7 @@ def file_rows(
     :class:`RevocabError` naming file and line for broken compression, UTF-8, JSON or parquet.
     """
     for file in data_files(path):
-        content, _ = content_of(file) or (None, None)
-        lines = numbered_lines(file)
+        content, lines = content_of(file), numbered_lines(file)
         if content == "parquet":
             yield from parquet_rows(file)
         elif content == "text":
@@ -209,15 +205,17 @@ def reading_of(files: Sequence[Path], documents: TextDocuments) -> TextDocuments
     :class:`RevocabError` for another value where no file is text.
     """
     data = [file for path in files for file in data_files(path)]
-    texts = [file for file in data if (content_of(file) or ("", None))[0] == "text"]
+    texts = [file for file in data if content_of(file) == "text"]
     if not texts and documents != "auto":
         names = ", ".join(path.name for path in files) or "no file"
         raise RevocabError(
             f"text_documents: received {documents!r}, which is for .txt files, and the source is"
             f" {names}; leave it out"
         )
-    if not texts or documents != "auto":
-        return documents if texts else None
+    if not texts:
+        return None
+    if documents != "auto":
+        return documents
     if len(texts) > 1:
         return "empty_lines"
     return reading_of_lines(line for _, line in numbered_lines(texts[0]))

@@ -21,9 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from revocab.corpora.documents import RowFilter, documents_of, identity
+from revocab.corpora.documents import CorpusJob, NearDuplicates, RowFilter, documents_of
 from revocab.corpora.formats import check_length, checksum, data_files, reading_of, utf8
-from revocab.corpora.options import CorpusJob, NearDuplicates
 from revocab.corpora.source import check_number, names_of, origin, read_rows
 from revocab.errors import RevocabError
 from revocab.io import sha256, write_json, write_jsonl
@@ -83,30 +82,30 @@ class Signatures:
 class _Spooled:
     """The documents that stay, in source order: what each is held out by, and size in bytes."""
 
+    skipped: dict[str, int]
     #: First halves of SHA-256; equal ones are held out together.
     hashes: list[bytes] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
-    skipped: dict[str, int] = field(default_factory=dict)
 
 
 def _spool(rows: Iterable[Any], spool: IO[bytes], label: str, options: CorpusJob) -> _Spooled:
-    spooled, seen, total = _Spooled(), set(), 0
-    skipped = spooled.skipped
-    skipped |= {"empty": 0, "duplicate": 0}
     signatures = Signatures(options.near_duplicates) if options.near_duplicates else None
+    skipped = {"empty": 0, "duplicate": 0}
     skipped |= {"near_duplicate": 0} if signatures else {}
     skipped |= {"unanswered": 0} if options.messages_field is not None else {}
-    wanted = RowFilter(options.keep)
+    spooled, seen, total, wanted = _Spooled(skipped), set(), 0, RowFilter(options.keep)
     for where, identifier, document, held_with in documents_of(rows, label, options, wanted):
         if not document["text"].strip():
             skipped["empty"] += 1
             continue
-        if "messages" in document and not is_answered(document["messages"]):
+        messages = document.get("messages")
+        if messages is not None and not is_answered(messages):
             skipped["unanswered"] += 1
             continue
         check_length(len(document["text"]), where)
         size = len(utf8(document["text"], where))
-        digest = _digest(identity(document))
+        content = document["text"] if messages is None else json.dumps(messages, ensure_ascii=False)
+        digest = _digest(content)
         if digest in seen:
             skipped["duplicate"] += 1
             continue
@@ -176,10 +175,9 @@ def prepare_corpus(
     """Write a corpus folder from ``rows`` and return its manifest.
 
     Empty (or blank) and exactly repeated documents are skipped and counted, and so are
-    conversations that nobody answers. Words in the manifest
-    are whitespace-separated. ``source`` says where the rows come from and goes into the manifest;
-    its ``label`` is used in messages; ``read`` are the files and folders that ``out`` must spare.
-    Raises :class:`RevocabError` before anything is written.
+    conversations that nobody answers. ``source`` says where the rows come from and goes into the
+    manifest; its ``label`` is used in messages; ``read`` are the files and folders that ``out``
+    must spare. Raises :class:`RevocabError` before anything is written.
     """
     output = OutputFolder(Path(out), CORPUS, read)
     label = source["label"]
@@ -210,10 +208,8 @@ def prepare_corpus(
             content = "text_field" if options.messages_field is None else "messages_field"
             if options.translation is not None:
                 content = "translation"
-            keys = {
-                content, "limit_documents", "limit_bytes", "heldout_bytes", "escaped_line_ends",
-                "scripts", "message_roles", "keep",
-            }  # fmt: skip
+            keys = {content, "limit_documents", "limit_bytes", "heldout_bytes"}
+            keys |= {"escaped_line_ends", "scripts", "message_roles", "keep"}
             keys |= {key for key in ("copying", "near_duplicates") if getattr(options, key)}
             manifest = {
                 "corpus": options.corpus,

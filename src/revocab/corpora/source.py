@@ -6,6 +6,7 @@ files beside it as inputs; :func:`read_rows` reads both.
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -59,12 +60,12 @@ class HubData(Closed):
     def _one_way(self) -> HubData:
         if self.names is not None and self.name is not None:
             raise ValueError("name and names are both given; give one")
-        if self.files is not None and (self.name or self.names):
+        if self.files is None:
+            return self
+        if self.name or self.names:
             raise ValueError("files chooses the files itself; leave out name and names")
-        if self.files is not None:
-            content, _ = content_of(Path(self.files)) or (None, None)
-            if content not in HUB_CONTENTS:
-                raise ValueError(f"files: received {self.files!r}; allowed are {HUB_ALLOWED}")
+        if content_of(Path(self.files)) not in HUB_CONTENTS:
+            raise ValueError(f"files: received {self.files!r}; allowed are {HUB_ALLOWED}")
         return self
 
 
@@ -131,11 +132,8 @@ class Source(Closed):
 
 def matching(pattern: str) -> list[str]:
     """Return the files that a pattern names, sorted; raise :class:`RevocabError` if none fits."""
-    import glob
-
     # Not Path.glob: the pattern may be absolute.
-    paths = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207
-    paths = [path for path in paths if Path(path).is_file()]
+    paths = sorted(filter(os.path.isfile, glob.glob(pattern, recursive=True)))  # noqa: PTH207
     if not paths:
         raise RevocabError(f"{pattern!r}: no file matches; check the pattern or data_root")
     return paths

@@ -68,15 +68,16 @@ class Translations(Closed):
         return [(first, second), *([(second, first)] if self.both_directions else [])]
 
     @property
-    def layouts(self) -> list[Layout]:
+    def layouts(self) -> dict[tuple[str, str], Layout]:
         """Return how each of the directions is asked for, in words.
 
         Raises :class:`RevocabError` for words that the language of the prompt lacks.
         """
         changes = self.layout.given() if self.layout else {}
-        return [
-            LAYOUT.in_words(direction, aliases(direction), changes) for direction in self.directions
-        ]
+        return {
+            direction: LAYOUT.in_words(direction, aliases(direction), changes)
+            for direction in self.directions
+        }
 
 
 class Pair(NamedTuple):

@@ -41,26 +41,14 @@ MANY_SPACES = re.compile(" {50,}")
 
 
 def available_splitter(language: str) -> str:
+    """Return NLTK's splitter for a language on this machine: with sentence data or by rules."""
     from nltk.tokenize import sent_tokenize
 
-    name = PUNKT_LANGUAGES.get(language)
-    if name is None:
-        return RULES
     try:
-        sent_tokenize("a", language=name)
-    except (LookupError, OSError):
+        sent_tokenize("a", language=PUNKT_LANGUAGES[language])
+    except (LookupError, OSError):  # no such language, or no data of it
         return RULES
     return SENTENCES
-
-
-def choose_splitter(choice: Choice, language: str) -> str:
-    """Return the splitter that an experiment's ``choice`` means for ``language`` on this machine.
-
-    Raises :class:`RevocabError` for a choice that does not exist.
-    """
-    if choice == "nltk":
-        return available_splitter(language)
-    return UNICODE if choice == "unicode" else RULES
 
 
 def tokenizer_of(splitter: str, language: str) -> Callable[[str], list[str]]:

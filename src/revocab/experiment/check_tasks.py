@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from revocab.closed import unknown
-from revocab.corpora.copies import COPY, INSTRUCTION, TEXT
+from revocab.corpora.documents import COPY, INSTRUCTION, TEXT
 from revocab.corpora.source import Kind
 from revocab.corpora.translations import LAYOUT
 from revocab.errors import RevocabError, refused

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from revocab.closed import Job, models_of
 from revocab.corpora.answers.options import MESSAGES, AnswerJob, JudgeJob
-from revocab.corpora.options import CorpusJob
+from revocab.corpora.documents import CorpusJob
 from revocab.corpora.source import Form
 from revocab.demoworld.build import WorldJob
 from revocab.evaluation.embedding_similarity import EmbeddingSimilarityJob

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from revocab.closed import Folder, Id
 from revocab.corpora.answers.options import AnswerJob, JudgeJob
-from revocab.corpora.options import CorpusJob
+from revocab.corpora.documents import CorpusJob
 from revocab.demoworld.build import WorldJob
 from revocab.evaluation.inference.chat_prompts import chat_template_input
 from revocab.evaluation.options import AnswerHardware

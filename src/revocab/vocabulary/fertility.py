@@ -255,7 +255,8 @@ def fertility_of_folders(
         documents = list(texts(folder, job.split, job.limit_documents, job.limit_bytes))
         if job.split == "heldout" and not documents:
             raise RevocabError(f"{folder}: no held-out text; set heldout_bytes of corpus {name}")
-        splitter = word_splitters.choose_splitter(job.splitter, language)
+        by_choice = {"nltk_rules": word_splitters.RULES, "unicode": word_splitters.UNICODE}
+        splitter = by_choice.get(job.splitter) or word_splitters.available_splitter(language)
         fallen_back = job.splitter == "nltk" and splitter == word_splitters.RULES
         if fallen_back and language in word_splitters.PUNKT_LANGUAGES:
             print(

@@ -158,8 +158,7 @@ class RecordedGenerator:
 
     def generate(self, prompts: Prompts) -> list[Output]:
         def make(piece: Prompts) -> list[Any]:
-            outputs = self.generator.generate(piece, self.options.max_new_tokens, None)
-            return [asdict(output) for output in outputs]
+            return [*map(asdict, self.generator.generate(piece, self.options.max_new_tokens, None))]
 
         values = recorded(self.records, self.made_from, self.batch_size, prompts, make)
         return [Output(**value) for value in values]
@@ -186,9 +185,6 @@ class Dialogue:
         self.answers.append({"finish_reason": reason, "tokens": output.tokens, **special})
         if reason != "eos":
             self.turns.clear()
-
-    def row(self) -> dict[str, Any]:
-        return {"id": self.id, MESSAGES: self.messages, "answers": self.answers, **self.fields}
 
 
 def turns(messages: Sequence[Message]) -> list[list[Message]]:
@@ -281,7 +277,11 @@ def answer_folder(
         answering.generator.expected = needs(answering, dialogues), len(dialogues)
         too_long = answer_all(answering, dialogues)
         answering.generator.close()
-        rows = [dialogue.row() for dialogue in dialogues if dialogue.answers]
+        rows = [
+            {"id": talk.id, MESSAGES: talk.messages, "answers": talk.answers, **talk.fields}
+            for talk in dialogues
+            if talk.answers
+        ]
         if not rows:
             raise RevocabError(
                 f"{place(job.source, files)}: no question leaves room for {job.max_new_tokens} "
@@ -356,10 +356,8 @@ def judge_folder(
                 f"({reasons}); change its options, or let another model answer"
             )
         write_jsonl(folder / CONVERSATIONS, good)
-        by_row = (
-            {"id": row["id"], **asdict(verdict)}
-            for row, verdict in zip(rows, verdicts, strict=True)
-        )
+        judged_rows = zip(rows, verdicts, strict=True)
+        by_row = ({"id": row["id"], **asdict(verdict)} for row, verdict in judged_rows)
         write_jsonl(folder / "verdicts.jsonl.gz", by_row)
         manifest = {
             "judge": job.model_dump(mode="json"),

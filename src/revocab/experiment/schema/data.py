@@ -19,7 +19,7 @@ from revocab.closed import (
     exactly_one,
 )
 from revocab.corpora.answers.options import AnswerOptions, JudgeOptions
-from revocab.corpora.options import CorpusOptions
+from revocab.corpora.documents import CorpusOptions
 from revocab.corpora.source import Source
 from revocab.limits import POSITIONS
 from revocab.models.change import ChangeOptions, ModelReference, changes

@@ -119,7 +119,3 @@ def is_answered(messages: Iterable[Message]) -> bool:
 
 def answers(messages: Iterable[Message]) -> list[str]:
     return [message["content"] for message in messages if message["role"] == ASSISTANT]
-
-
-def text_of(messages: Iterable[Message]) -> str:
-    return "\n\n".join(message["content"] for message in messages)

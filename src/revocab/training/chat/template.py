@@ -19,7 +19,7 @@ from pydantic import Field
 from revocab.errors import RevocabError, refuse
 from revocab.extensions import files_in
 from revocab.links import check_file
-from revocab.training.chat.messages import ASSISTANT, Message
+from revocab.training.chat.messages import ASSISTANT, Message, answers
 
 #: Templates that come with the package; dropping a file there adds one.
 FOLDER = Path(__file__).parent / "templates"
@@ -196,8 +196,7 @@ def template_problems(template: ChatTemplate, special: Sequence[str]) -> Iterato
         yield from error.problems
         return
     marked = [rendered.text[begin:end] for begin, end in rendered.answers]
-    expected = [message["content"] for message in PROBE if message["role"] == ASSISTANT]
-    for answer in expected:
+    for answer in answers(PROBE):
         ends = [part.partition(answer)[2] for part in marked if answer in part]
         if not ends:
             yield f"{template.place}: marks no answer ({answer!r} is outside the marks); {advice()}"

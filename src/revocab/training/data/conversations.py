@@ -8,7 +8,7 @@ learned. Padding is a conversation of its own of which nothing is learned.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -80,9 +80,11 @@ class ConversationCount(CorpusCount):
     ``words`` those of whole messages; what is left out is counted in every pass.
     """
 
-    counted_if_any: ClassVar[tuple[str, ...]] = (
-        *CorpusCount.counted_if_any, "skipped_empty", "skipped_too_long", "skipped_special"
-    )  # fmt: skip
+    counted_if_any: ClassVar[set[str]] = CorpusCount.counted_if_any | {
+        "skipped_empty",
+        "skipped_too_long",
+        "skipped_special",
+    }
 
     answer_tokens: int = 0
     answer_bytes: int = 0
@@ -140,7 +142,7 @@ def conversations_of(
         plain = [
             row
             for row in batch
-            if not any(map(special, (message["content"] for message in row["messages"])))
+            if not any(special(message["content"]) for message in row["messages"])
         ]
         count.skipped_special += len(batch) - len(plain)
         rendered = [
@@ -257,21 +259,17 @@ def conversation_blocks(
     """
     filled = filled_rows(read, tokenizer, options, count)
     while rows := list(islice(filled, BLOCK_ROWS)):
-        yield arrays_of(rows, options.sequence_length)
-
-
-def arrays_of(rows: Sequence[list[Conversation]], length: int) -> dict[str, np.ndarray]:
-    tokens_RL = np.full((len(rows), length), PADDING, dtype=np.uintc)
-    starts_RL, learned_RL = (np.zeros((len(rows), length), dtype=bool) for _ in range(2))
-    for number, row in enumerate(rows):
-        place = 0
-        for conversation in row:
-            end = place + len(conversation.ids)
-            tokens_RL[number, place:end] = conversation.ids
-            learned_RL[number, place:end] = conversation.learned
-            starts_RL[number, place] = True
-            place = end
-        if place < length:
-            starts_RL[number, place] = True
-    bits = {"starts": starts_RL, "answers": learned_RL}
-    return {"tokens": tokens_RL, **{key: np.packbits(bit, axis=1) for key, bit in bits.items()}}
+        shape = len(rows), options.sequence_length
+        tokens_RL = np.full(shape, PADDING, dtype=np.uintc)
+        starts_RL, learned_RL = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
+        for number, row in enumerate(rows):
+            place = 0
+            for conversation in row:
+                end = place + len(conversation.ids)
+                tokens_RL[number, place:end] = conversation.ids
+                learned_RL[number, place:end] = conversation.learned
+                starts_RL[number, place] = True
+                place = end
+            starts_RL[number, place : place + 1] = True
+        starts, learned = (np.packbits(bits, axis=1) for bits in (starts_RL, learned_RL))
+        yield {"tokens": tokens_RL, "starts": starts, "answers": learned}

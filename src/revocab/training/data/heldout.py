@@ -64,17 +64,10 @@ class Windows:
     def bytes(self) -> int:
         return self.count.learned[1]
 
-    @property
-    def arrays(self) -> dict[str, np.ndarray]:
-        arrays = {"input_ids": self.input_ids, "lengths": self.lengths}
-        return arrays if self.answers is None else {**arrays, "answers": self.answers}
-
     def described(self) -> dict[str, Any]:
         counts = {"documents": self.count.documents, "bytes": self.bytes, "tokens": self.tokens}
-        skipped = {key: getattr(self.count, key, 0) for key in COUNTED_IF_ANY}
-        skipped = {key: number for key, number in skipped.items() if number}
-        unseen = self.count.unseen.described()
-        return {**counts, "windows": len(self.lengths), **skipped, **unseen}
+        some = {key: n for key in COUNTED_IF_ANY if (n := getattr(self.count, key, 0))}
+        return {**counts, "windows": len(self.lengths), **some, **self.count.unseen.described()}
 
 
 def windows_of(documents: Iterable[Document], start_id: int, length: int) -> Windows:
@@ -154,7 +147,7 @@ def pack_heldout_folder(
             if chat is not None and holds_conversations(corpus):
                 windows = conversation_windows(name, rows, chat, job)
             else:
-                start = tokenizer.start_id if tokenizer.start_id is not None else tokenizer.end_id
+                start = tokenizer.end_id if tokenizer.start_id is None else tokenizer.start_id
                 advice = "held-out windows need one to begin with"
                 start = tokenizer.require(start, "bos or eos", advice)
                 windows = windows_of(tokenise(tokenizer, rows), start, job.sequence_length)
@@ -168,7 +161,10 @@ def pack_heldout_folder(
                     f"{file}: {tokenizer_folder} has no token for any of its text, so that a loss"
                     " would say nothing; give text that its vocabulary has"
                 )
-            save_file(windows.arrays, folder / f"{name}.safetensors")
+            arrays = {"input_ids": windows.input_ids, "lengths": windows.lengths}
+            if windows.answers is not None:
+                arrays["answers"] = windows.answers
+            save_file(arrays, folder / f"{name}.safetensors")
             described[name] = {
                 "language": corpus_manifest(corpus)["language"],
                 **windows.described(),

@@ -40,23 +40,20 @@ def resolved_shares(
     sizes = {
         name: manifests[name]["train"]["bytes"] for name, own in shares.items() if "size" in own
     }
-    by_stage = []
-    for stage in range(stages):
-        own_shares = {name: own[stage] for name, own in shares.items()}
-        fixed = {name: None if share == "size" else share for name, share in own_shares.items()}
-        by_stage.append(shares_by_size(fixed, sizes))
+    by_stage = [
+        shares_by_size({name: own[stage] for name, own in shares.items()}, sizes)
+        for stage in range(stages)
+    ]
     return {name: [stage[name] for stage in by_stage] for name in shares}, sizes
 
 
-def shares_by_size(
-    shares: Mapping[str, float | None], sizes: Mapping[str, int]
-) -> dict[str, float]:
-    """Fill in the shares that are ``None``: what the others leave, in proportion to size.
+def shares_by_size(shares: Mapping[str, Share], sizes: Mapping[str, int]) -> dict[str, float]:
+    """Fill in the shares that are ``size``: what the others leave, in proportion to size.
 
     Fixed shares stay as they are, as VocADT (appendix A) keeps English at 1/n.
     """
-    left = 1.0 - sum(share for share in shares.values() if share is not None)
-    weights = {name: sizes[name] for name, share in shares.items() if share is None}
+    left = 1.0 - sum(share for share in shares.values() if share != "size")
+    weights = {name: sizes[name] for name, share in shares.items() if share == "size"}
     if weights and (left <= 0 or min(weights.values()) <= 0):
         raise RevocabError(
             f"shares: {left:g} is left for the corpora drawn by size ({', '.join(weights)}); lower"
@@ -64,7 +61,7 @@ def shares_by_size(
         )
     total = sum(weights.values())
     return {
-        name: left * weights[name] / total if share is None else share
+        name: left * weights[name] / total if share == "size" else share
         for name, share in shares.items()
     }
 

@@ -209,7 +209,30 @@ def pack_folder(
         for caution in cautions(packed, options, tokenizer):
             print(caution, file=sys.stderr)
         digests = {stem: io.sha256(folder / f"{stem}.npy") for stem in arrays}
-        manifest = described_rows(packed, options, tokenizer, dtype, sizes) | {
+        if isinstance(tokenizer, ChatTokenizer):
+            keys = {"loss", "one_per_row", "drop_too_long", "cut_too_long"}
+            text: dict[str, Any] = {"chat_template": tokenizer.template.text}
+        else:
+            keys = {"document_start", "document_end", "special_tokens", "rows_begin_at"}
+            text = {"bos_is_eos": True} if bos_is_eos(tokenizer, options) else {}
+        keys |= {"repeat_corpora", *(["shuffle_rows"] if options.shuffle_rows else [])}
+        learned = [count.learned for count in packed.corpora.values()]
+        learned_bytes = sum(size for _, size in learned)
+        manifest = {
+            "rows": rows,
+            "sequence_length": length,
+            "tokens": rows * length,
+            # Of what is learned: all tokens, or those of answers.
+            "tokens_per_byte": sum(tokens for tokens, _ in learned) / max(1, learned_bytes),
+            "seed": options.seed,
+            **options.model_dump(include=keys),
+            **text,
+            **({"sizes": sizes} if sizes else {}),
+            "dtype": np.dtype(dtype).name,
+            "vocabulary_size": tokenizer.vocabulary_size,
+            "largest_id": packed.largest_id,
+            "words": "whitespace-separated",
+            "corpora": {name: count.described() for name, count in packed.corpora.items()},
             "languages": languages,
             **({"stages": packed.stages} if options.stages else {}),
             "sha256": digests.pop("tokens"),
@@ -250,40 +273,3 @@ def repetition(corpus: str, packed: Mapping[str, Any]) -> str:
         f"corpus {corpus} ran out: its share of {packed['share']:.3g} is filled by reading it"
         f" {packed['passes']} times (the last time perhaps in part)"
     )
-
-
-def described_rows(
-    packed: Packed,
-    options: PackingJob,
-    tokenizer: TextTokenizer,
-    dtype: type,
-    sizes: Mapping[str, int],
-) -> dict[str, Any]:
-    """Return the manifest's part on all rows: how many, and how they were made.
-
-    ``tokens_per_byte`` is of what is learned: all tokens, or those of answers.
-    """
-    if isinstance(tokenizer, ChatTokenizer):
-        keys = {"loss", "one_per_row", "drop_too_long", "cut_too_long"}
-        text: dict[str, Any] = {"chat_template": tokenizer.template.text}
-    else:
-        keys = {"document_start", "document_end", "special_tokens", "rows_begin_at"}
-        text = {"bos_is_eos": True} if bos_is_eos(tokenizer, options) else {}
-    keys |= {"repeat_corpora", *(["shuffle_rows"] if options.shuffle_rows else [])}
-    learned = [count.learned for count in packed.corpora.values()]
-    return {
-        "rows": options.rows,
-        "sequence_length": options.sequence_length,
-        "tokens": options.rows * options.sequence_length,
-        "tokens_per_byte": sum(tokens for tokens, _ in learned)
-        / max(1, sum(size for _, size in learned)),
-        "seed": options.seed,
-        **options.model_dump(include=keys),
-        **text,
-        **({"sizes": sizes} if sizes else {}),
-        "dtype": np.dtype(dtype).name,
-        "vocabulary_size": tokenizer.vocabulary_size,
-        "largest_id": packed.largest_id,
-        "words": "whitespace-separated",
-        "corpora": {name: count.described() for name, count in packed.corpora.items()},
-    }

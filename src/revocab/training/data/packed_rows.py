@@ -63,7 +63,10 @@ class PackedRows:
             firsts_BL[:, 0] = True
             batch["position_ids"] = torch.from_numpy(positions_of(firsts_BL))
             steps = [place // self.batch_size for place in places]
-            predicted = {step: self._predicted(step) for step in {*steps}}
+            predicted = {}
+            for step in {*steps}:
+                own = range(step * self.batch_size, (step + 1) * self.batch_size)
+                predicted[step] = int(self._marked("answers", self.rows_at(own)).sum())
             batch["predicted"] = torch.tensor([predicted[step] for step in steps])
             batch["learned"] = torch.from_numpy(self._marked("answers", rows))
         return batch
@@ -71,11 +74,6 @@ class PackedRows:
     def rows_at(self, places: Sequence[int]) -> Sequence[int]:
         """Return the packed rows that are read at some places of the training."""
         return places if self.order is None else self.order[np.asarray(places)].tolist()
-
-    def _predicted(self, step: int) -> int:
-        begin = step * self.batch_size
-        rows = self.rows_at(range(begin, begin + self.batch_size))
-        return int(self._marked("answers", rows).sum())
 
     def _marked(self, stem: str, rows: Sequence[int]) -> np.ndarray:
         """Return booleans [B, L] of bits that ``numpy.packbits`` put into bytes."""
@@ -94,8 +92,7 @@ class PackedRows:
     @property
     def bytes(self) -> int:
         if not self.marks:
-            tokens = self.rows * self.sequence_length
-            return round(tokens / self.manifest["tokens_per_byte"])
+            return round(self.rows * self.sequence_length / self.manifest["tokens_per_byte"])
         total = sum(count["answer_bytes"] for count in self.manifest["corpora"].values())
         return round(total * self.rows / self.manifest["rows"])
 

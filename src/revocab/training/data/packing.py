@@ -50,11 +50,10 @@ BLOCK_ROWS = 1024
 #: Opens the rows of a corpus, ``{"id", "text"}`` or with ``messages``, again on each call.
 Reader = Callable[[], Iterable[dict[str, Any]]]
 Share = Annotated[float, Field(ge=0, le=1)] | Literal["size"]
-
-
-def _one_or_many(value: Any) -> Any:
-    """Take one share as that of the only stage, as a command line gives it."""
-    return value if isinstance(value, list) else [value]
+#: One by stage; a command line may give a single one alone.
+Shares = Annotated[
+    list[Share], BeforeValidator(lambda value: value if isinstance(value, list) else [value])
+]
 
 
 class PackingJob(PackingOptions, Job):
@@ -66,7 +65,7 @@ class PackingJob(PackingOptions, Job):
     )
     seed: Seed = Field(description="seed of the order in which corpora alternate")
     #: Of every corpus, one for each stage; ``size``: what the others leave, by size.
-    shares: dict[Id, Annotated[list[Share], BeforeValidator(_one_or_many)]] = Field(
+    shares: dict[Id, Shares] = Field(
         default_factory=dict,
         description="share of rows, or 'size'; with stages one value for each; not needed for"
         " one corpus",
@@ -211,11 +210,7 @@ class CorpusCount:
     """
 
     #: What a manifest has only where there is something to count.
-    counted_if_any: ClassVar[tuple[str, ...]] = (
-        "skipped_heldout",
-        "skipped_tokens",
-        "special_texts",
-    )
+    counted_if_any: ClassVar[set[str]] = {"skipped_heldout", "skipped_tokens", "special_texts"}
 
     name: str
     #: Of all rows, or of the only mixture as it was asked for.
@@ -255,8 +250,8 @@ class CorpusCount:
             yield self.unseen.sentence(what, self.learned[1] + self.unseen.size)
 
     def described(self) -> dict[str, Any]:
-        counts = {key: n for key, n in vars(self).items() if key not in ("name", "unseen")}
-        counts = {key: n for key, n in counts.items() if key not in self.counted_if_any or n}
+        counts = {key: n for key, n in vars(self).items() if n or key not in self.counted_if_any}
+        del counts["name"], counts["unseen"]
         return counts | self.unseen.described()
 
 
@@ -384,9 +379,8 @@ def token_stream(
         if count.tokens == start:
             raise RevocabError(f"corpus {count.name}: no text in it; prepare it again")
         if not options.repeat_corpora:
-            lost = ""
-            if count.skipped_tokens:
-                lost = f"; {count.skipped_tokens} tokens are in no row (rows_begin_at)"
+            skipped = count.skipped_tokens
+            lost = f"; {skipped} tokens are in no row (rows_begin_at)" if skipped else ""
             raise RevocabError(
                 f"corpus {count.name}: ends after {count.tokens} tokens, {budget} needed "
                 f"({count.rows} rows of {options.sequence_length}){lost}; set repeat_corpora: true"

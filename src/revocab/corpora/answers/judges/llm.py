@@ -68,8 +68,8 @@ def judge(rows: Sequence[Row], options: LlmOptions, inputs: JudgeInputs) -> Iter
         if points is None:
             yield Verdict(False, None, "no grade" if fitting else "too long")
         else:
-            kept = points >= options.threshold
-            yield Verdict(kept, float(points), "" if kept else "low grade")
+            good = points >= options.threshold
+            yield Verdict(good, float(points), "" if good else "low grade")
 
 
 JUDGE = Judge(options=LlmOptions, judge=judge, needs_model=True)

@@ -10,7 +10,6 @@ from pydantic import Field, field_validator
 from revocab.corpora.answers.options import MESSAGES, Judge, JudgeInputs, JudgeOptions, Row, Verdict
 from revocab.errors import refuse
 from revocab.evaluation.generation.kinds import instructions
-from revocab.evaluation.generation.kinds.instructions import passes
 from revocab.training.chat.messages import answers
 
 
@@ -45,22 +44,20 @@ def judge(rows: Sequence[Row], options: RuleOptions, inputs: JudgeInputs) -> Ite
     Raises :class:`RevocabError` for a row that does not say how its answers ended, and for checks
     of a row that there are not.
     """
-    problems = [problem for row in rows for problem in row_problems(row, options)]
+    problems: list[str] = []
+    for row in rows:
+        where = f"row {row['id']}"
+        if options.ended and "answers" not in row:
+            problems.append(
+                f"{where}: does not say how its answers ended, because no model answered it here; "
+                "set ended=false"
+            )
+        if options.own_checks and "checks" in row:
+            problems += instructions.problems(row["checks"], where)
     refuse(problems)
     for row in rows:
         reason = broken_rule(row, options)
         yield Verdict(not reason, float(not reason), reason)
-
-
-def row_problems(row: Row, options: RuleOptions) -> Iterator[str]:
-    where = f"row {row['id']}"
-    if options.ended and "answers" not in row:
-        yield (
-            f"{where}: does not say how its answers ended, because no model answered it here; "
-            "set ended=false"
-        )
-    if options.own_checks and "checks" in row:
-        yield from instructions.problems(row["checks"], where)
 
 
 def broken_rule(row: Row, options: RuleOptions) -> str:
@@ -71,10 +68,10 @@ def broken_rule(row: Row, options: RuleOptions) -> str:
     ):
         return "ended"
     for name, wanted in options.checks.items():
-        if not all(passes(answer, {name: wanted}) for answer in texts):
+        if not all(instructions.passes(answer, {name: wanted}) for answer in texts):
             return name
     for name, wanted in row.get("checks", {}).items() if options.own_checks else ():
-        if not passes(texts[-1], {name: wanted}):
+        if not instructions.passes(texts[-1], {name: wanted}):
             return name
     return ""
 

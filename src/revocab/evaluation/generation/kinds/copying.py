@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from revocab.corpora.copies import COPY, INSTRUCTION, TEXT, WORDS, Unit
-from revocab.corpora.copies import units as units_of
+from revocab.corpora.documents import COPY, INSTRUCTION, TEXT, WORDS, Unit
+from revocab.corpora.documents import units as units_of
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.kind import GenerationKind, OneLanguage
 from revocab.evaluation.metrics import Metric, Row, mean_metric

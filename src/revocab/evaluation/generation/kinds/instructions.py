@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.closed import unknown
-from revocab.corpora.copies import sentences
+from revocab.corpora.documents import sentences
 from revocab.errors import RevocabError, all_of, refuse
 from revocab.evaluation.generation.kind import GenerationKind, OneLanguage
 from revocab.evaluation.metrics import Metric, Row, mean_metric, mean_of
