@@ -53,7 +53,7 @@ def plain_loop(inputs, settings):
     found = []
     for step in range(settings.steps):
         for group in optimizer.param_groups:
-            group["lr"] = settings.learning_rate * settings.plan.factor(step)
+            group["lr"] = settings.learning_rate * settings.plan.stages[0].factor(step)
         ids = tokens[step * BATCH : (step + 1) * BATCH]
         logits = model(input_ids=ids).logits[:, :-1]
         loss = functional.cross_entropy(logits.reshape(-1, VOCABULARY), ids[:, 1:].reshape(-1))

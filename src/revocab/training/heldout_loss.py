@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,6 +88,7 @@ def heldout_losses(
         begin = 0
         while begin < len(corpus.lengths):
             end = begin + max(1, budget // int(corpus.lengths[begin]))
+            end = min(end, len(corpus.lengths))
             work.append((number, corpus, slice(begin, end)))
             begin = end
     rank, processes = 0, 1
@@ -104,7 +105,7 @@ def heldout_losses(
                 ids, lengths, learned = windows(corpus, batch, device)
                 sums[place] = model(input_ids=ids, lengths=lengths, learned=learned)
         else:
-            sums[place] = batch_loss(model, corpus, batch, device)
+            sums[place] = batch_loss(model, corpus, batch.start, batch.stop)
     model.train(training)
     # The first value of every process, then the second of each, and so on.
     ordered = sums.tolist()
@@ -128,35 +129,22 @@ def windows(
     return ids, corpus.lengths[batch].to(device), learned
 
 
-def batch_loss(
-    model: Any, corpus: HeldoutCorpus, batch: slice, device: torch.device
-) -> torch.Tensor:
-    """Return the summed loss of some windows, of fewer at once where memory runs out."""
-
-    def compute(part: slice) -> torch.Tensor:
-        return summed_loss(model, *windows(corpus, part, device))
-
-    return in_halves(compute, batch.start, min(batch.stop, len(corpus.lengths)))
-
-
-def in_halves(compute: Callable[[slice], torch.Tensor], begin: int, end: int) -> torch.Tensor:
-    """Return what ``compute`` sums over rows ``begin`` to ``end``, half by half where memory ends.
+def batch_loss(model: Any, corpus: HeldoutCorpus, begin: int, end: int) -> torch.Tensor:
+    """Return the summed loss of windows ``begin`` to ``end``, half by half where memory ends.
 
     The sum of two halves is that of the whole but for rounding. Raises :class:`RevocabError` where
-    a single row is too much.
+    a single window is too much.
     """
-    if end - begin == 1:
-        try:
-            return compute(slice(begin, end))
-        except torch.OutOfMemoryError as error:
-            raise RevocabError(OUT_OF_MEMORY) from error
+    device = next(model.parameters()).device
     try:
-        return compute(slice(begin, end))
-    except torch.OutOfMemoryError:
-        pass  # what the error holds of the failed pass is free only outside of this block
+        return summed_loss(model, *windows(corpus, slice(begin, end), device))
+    except torch.OutOfMemoryError as error:
+        if end - begin == 1:
+            raise RevocabError(OUT_OF_MEMORY) from error
+    # Here, since what the error holds of the failed pass is free only outside of that block.
     torch.cuda.empty_cache()
     middle = (begin + end) // 2
-    return in_halves(compute, begin, middle) + in_halves(compute, middle, end)
+    return batch_loss(model, corpus, begin, middle) + batch_loss(model, corpus, middle, end)
 
 
 def check_heldout(rows: list[tuple[Any, ...]]) -> None:

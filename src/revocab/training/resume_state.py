@@ -92,13 +92,6 @@ def save(
         prune(root)
 
 
-def load_weights(folder: Path, model: Any) -> None:
-    """Load weights that are not sharded."""
-    from safetensors.torch import load_model
-
-    load_model(model, folder / WEIGHTS)
-
-
 def load(
     folder: Path, accelerator: Accelerator, model: Any, optimizer: torch.optim.Optimizer
 ) -> None:
