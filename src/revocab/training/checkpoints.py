@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import csv
 import math
+from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -69,20 +71,19 @@ def stored_dtype(model_folder: Path) -> torch.dtype:
     import torch
 
     stored = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
-    names = {name: getattr(torch, dtype) for name, dtype in stored.items()}
-    elements: dict[str, int] = {}
+    sizes: Counter[str] = Counter()
     for file in weight_files(model_folder):
         header, _ = read_header(file)
         for name, entry in header.items():
             if name != "__metadata__":
                 begin, end = entry["data_offsets"]
-                elements[entry["dtype"]] = elements.get(entry["dtype"], 0) + end - begin
-    commonest = max(sorted(elements), key=elements.__getitem__)
-    if commonest not in names:
+                sizes[entry["dtype"]] += end - begin
+    commonest = max(sorted(sizes), key=sizes.__getitem__)
+    if commonest not in stored:
         raise RevocabError(
-            f"{model_folder}: weights stored as {commonest}; give one of {', '.join(names)}"
+            f"{model_folder}: weights stored as {commonest}; give one of {', '.join(stored)}"
         )
-    return names[commonest]
+    return getattr(torch, stored[commonest])
 
 
 def step_folder(out: Path, step: int) -> Path:
@@ -161,27 +162,23 @@ def export_sharded(
     padded: Mapping[str, int] = MappingProxyType({}),
     texts: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Write sharded ``weights``, cast to ``dtype``, with the companions of ``source_folder``.
+    """Write sharded ``weights`` as :func:`export` writes whole ones.
 
     The padding of ``padded`` matrices, by name with their rows of tokens, is filled anew
-    (:mod:`revocab.models.token_rows`). ``texts`` are files beside them, by name. Every
-    process calls this; the one that ``writes`` makes the folder. Raises :class:`RevocabError` in
-    all of them, and writes nothing, if a weight is not finite, or is not
-    once it is cast.
+    (:mod:`revocab.models.token_rows`). Every process calls this; the one that ``writes`` makes the
+    folder. Raises :class:`RevocabError` in all of them.
     """
     _check_finite(weights, dtype, target_folder)
     files = in_files(weights, dtype, file_bytes, padded)
     if not writes:
-        for parts in files.values():
-            for part in parts:
-                for _ in part.blocks(BLOCK_BYTES):
-                    pass
+        for part in chain(*files.values()):
+            deque(part.blocks(BLOCK_BYTES), maxlen=0)
         return
     with OutputFolder(target_folder, KIND, [source_folder]).replaced(part=True) as temporary:
         for name, parts in files.items():
             write_parts(temporary / name, parts, {"format": "pt"})
         if len(files) > 1:
-            total = sum(part.size for parts in files.values() for part in parts)
+            total = sum(part.size for part in chain(*files.values()))
             places = {part.name: name for name, parts in files.items() for part in parts}
             index = {"metadata": {"total_size": total}, "weight_map": dict(sorted(places.items()))}
             write_json(temporary / INDEX, index)

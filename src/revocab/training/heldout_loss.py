@@ -191,25 +191,18 @@ def measure_heldout(
 
     check_files(out, inputs=[heldout, *models.values()])
     corpora, manifest = open_heldout(heldout)
-    configs = {
-        step: AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        for step, folder in models.items()
-    }
-    problems = [
-        problem
-        for step, folder in sorted(models.items())
-        for problem in (
-            *foreign_ids(folder, {heldout: ("held-out windows", manifest)}),
-            *misfits("held-out windows", manifest, configs[step], folder),
-        )
-    ]
-    refuse(problems)
-    rows: list[tuple[Any, ...]] = []
+    configs, problems = {}, []
     for step, folder in sorted(models.items()):
-        where = choose_device(device)
-        model = load_causal_lm(
-            folder, dtype=torch.float32, config=configs[step], device=where, gpus=gpus
+        configs[step] = AutoConfig.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=False
         )
+        problems += foreign_ids(folder, {heldout: ("held-out windows", manifest)})
+        problems += misfits("held-out windows", manifest, configs[step], folder)
+    refuse(problems)
+    options: Any = {"dtype": torch.float32, "device": choose_device(device), "gpus": gpus}
+    rows: list[tuple[Any, ...]] = []
+    for step, config in configs.items():
+        model = load_causal_lm(models[step], config=config, **options)
         of_step = heldout_rows(model, corpora, step)
         check_heldout(of_step)
         rows += of_step

@@ -205,7 +205,7 @@ def _configs(model: Any, plan: StagePlan, options: dict[int, Lora]) -> dict[int,
     linear = [name for name in named if layer_of(name) is not None]
     configs, problems = {}, []
     for stage, lora in options.items():
-        count = layers_in(linear)
+        count = len({layer_of(module) for module in linear})
         where = f"stage {plan.stages[stage].name}: lora"
         problems += [f"{where}.{line}" for line in lora_problems(lora, linear)]
         layers = None if lora.layers is None else sorted({number % count for number in lora.layers})
@@ -221,13 +221,9 @@ def _configs(model: Any, plan: StagePlan, options: dict[int, Lora]) -> dict[int,
     return configs
 
 
-def layers_in(linear: Sequence[str]) -> int:
-    return len({layer_of(module) for module in linear})
-
-
 def lora_problems(lora: Lora, linear: Sequence[str]) -> Iterator[str]:
     """Yield what a model with these ``linear`` modules in its layers lacks for an adapter."""
-    count = layers_in(linear)
+    count = len({layer_of(module) for module in linear})
     for number in lora.layers or ():
         if not -count <= number < count:
             yield f"layers: {number}: the model has {count}; give {-count} to {count - 1}"
