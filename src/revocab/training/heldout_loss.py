@@ -191,7 +191,8 @@ def measure_heldout(
 
     check_files(out, inputs=[heldout, *models.values()])
     corpora, manifest = open_heldout(heldout)
-    configs, problems = {}, []
+    configs: dict[int, Any] = {}
+    problems: list[str] = []
     for step, folder in sorted(models.items()):
         configs[step] = AutoConfig.from_pretrained(
             folder, local_files_only=True, trust_remote_code=False
