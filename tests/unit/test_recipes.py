@@ -63,10 +63,10 @@ def test_stages_in_steps_and_tokens_make_the_total():
         ({"stages": [{"name": "a", "share": 1.0}]}, "a share needs the recipe's own"),
         ({"steps": 4, "stages": [{"name": "a", "share": 0.5}]}, "they must sum to 1"),
         ({"steps": 4, "stages": [{"name": "a", "steps": 2}] * 2}, "give each stage its own"),
+        ({"stages": [{"name": "best", "steps": 1}]}, "best names a checkpoint; rename the stage"),
         ({"stages": [{"name": "a", "steps": 1, "train": "("}]}, "not a regular expression"),
         ({"stages": [{"name": "a", "steps": 1, "train": "lora"}]}, "train names 'lora'; give lora"),
         ({"stages": [{"name": "a", "steps": 1, "lora": {"rank": 1, "alpha": 1}}]}, "leaves it out"),
-        ({"stages": [{"name": "a", "steps": 1, "colour": 1}]}, "Extra inputs"),
         ({"stages": [{"name": "a", "steps": 1, "adapter": {}}]}, "train is all; give train: emb"),
         (
             {"stages": [{"name": "a", "steps": 1}, {**ADAPTERS, "name": "b"}]},
@@ -299,10 +299,12 @@ def test_a_pattern_that_fits_nothing():
         StagePlan([stage]).groups(pico(False))
 
 
-def test_stages_that_do_not_make_up_the_run():
-    stage = Stage(name="a", steps=2, learning_rate=0.1, train=["embeddings"])
+def test_stages_and_a_warmup_that_do_not_fit_the_run():
+    run = {"steps": 3, "batch_size": 1, "learning_rate": 1, "checkpoint_every": 1, "seed": 1}
     with pytest.raises(ValidationError, match="2 steps in all, but steps is 3"):
-        Settings(steps=3, batch_size=1, learning_rate=1, checkpoint_every=1, seed=1, stages=[stage])
+        Settings(**run, stages=[Stage(name="a", steps=2, learning_rate=0.1)])
+    with pytest.raises(ValidationError, match="warmup_steps: 4; give 0 to 3"):
+        Settings(**run, warmup_steps=4)
 
 
 # By hand -----------------------------------------------------------------------------------------
