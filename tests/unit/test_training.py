@@ -197,7 +197,6 @@ def test_the_newest_states_are_kept_and_used_for_the_same_settings(tmp_path):
     assert resume_state.find(tmp_path / "s", "other", told.append) is None
     assert "other settings" in told[0]
     assert resume_state.find(tmp_path / "absent", "mark", told.append) is None
-    resume_state.prune(tmp_path / "s")
     assert [one.name for one in resume_state.states(tmp_path / "s")] == [
         "checkpoint-100", "checkpoint-10"
     ]  # fmt: skip

@@ -83,15 +83,6 @@ def drop_other_rows(parameters: Iterable[torch.Tensor], new_V: torch.Tensor) -> 
             own_part(parameter.grad)[others_N] = 0
 
 
-def summed(parameter: Any, own: torch.Tensor) -> torch.Tensor:
-    """Return the sum of a number over the processes that share the rows of ``parameter``."""
-    for dimension, placement in enumerate(getattr(parameter, "placements", ())):
-        if placement.is_shard():
-            group = parameter.device_mesh.get_group(dimension)
-            torch.distributed.all_reduce(own, group=group)
-    return own
-
-
 @contextmanager
 def exact_products() -> Iterator[None]:
     """Multiply float32 matrices in float32: fewer bits would not even copy a one-hot row."""
@@ -200,7 +191,7 @@ class VocabularyAdapter:
         state: Mapping[str, torch.Tensor],
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return ``|dA|^2`` and the mean norm of the shared rows' change, over all processes."""
-        parameter = matrices[0]
+        parameter: Any = matrices[0]
         own, gradients_ND = [*map(own_part, matrices)], [*map(own_part, gradients)]
         own_NV, first = own_part(state["adapter"]), own_rows(parameter).start
         sums = torch.zeros(2, dtype=torch.float64, device=own_NV.device)
@@ -215,7 +206,11 @@ class VocabularyAdapter:
                 moved_SD = matrix_SD - self.source_VD[source_S]
                 cross_S = pull_S * (g_ND[row_S] * moved_SD).sum(1)
                 sums[0] += (2 * cross_S + (pull_S * norm_S) ** 2).sum(dtype=torch.float64)
-        square, total = summed(parameter, sums)
+        for dimension, placement in enumerate(getattr(parameter, "placements", ())):
+            if placement.is_shard():  # among the processes that share the rows
+                group = parameter.device_mesh.get_group(dimension)
+                torch.distributed.all_reduce(sums, group=group)
+        square, total = sums
         return square.clamp(min=0), total / max(1, len(self.weights.shared_S))
 
     def step(
@@ -332,24 +327,21 @@ class AdapterAdamW(torch.optim.AdamW):
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> Any:
-        try:
-            return self._step(closure)
-        except torch.OutOfMemoryError as error:
-            raise RevocabError(OUT_OF_MEMORY) from error
-
-    def _step(self, closure: Any) -> Any:
         held = []
         for group, matrices, adapter in self.adapted() if self.adapting else ():
             if gradients := gradients_of(matrices):
                 held.append((group, matrices, adapter, gradients))
             for parameter in matrices:
                 parameter.grad = None
-        loss = super().step(closure)
-        with exact_products():
-            for group, matrices, adapter, gradients in held:
-                scale = torch.ones(()) if self._scale is None else self._scale
-                state = self._adapter_state(matrices, adapter)
-                adapter.step(matrices, gradients, state, group, scale.to(gradients[0].device))
+        try:
+            loss = super().step(closure)
+            with exact_products():
+                for group, matrices, adapter, gradients in held:
+                    scale = torch.ones(()) if self._scale is None else self._scale
+                    state = self._adapter_state(matrices, adapter)
+                    adapter.step(matrices, gradients, state, group, scale.to(gradients[0].device))
+        except torch.OutOfMemoryError as error:
+            raise RevocabError(OUT_OF_MEMORY) from error
         self._scale = None
         return loss
 
