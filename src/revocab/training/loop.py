@@ -30,7 +30,6 @@ from revocab.costs.model import Memory
 from revocab.errors import RevocabError
 from revocab.models.token_rows import filled_anew, padded_matrices
 from revocab.training import checkpoints, resume_state
-from revocab.training.card import documents
 from revocab.training.heldout_loss import check_heldout, heldout_rows
 from revocab.training.lora import Adapters, frozen_linear, hold_in_16_bits, plain_name
 from revocab.training.loss import loss_forward
@@ -404,7 +403,7 @@ class Training:
         run, inputs, step = self.run, self.inputs, self.step
         folder, packed = checkpoints.step_folder(run.out, step), inputs.packed.manifest
         described = run.settings.described()
-        texts = documents(run.model, described, packed, inputs.checksums, step, heldout)
+        texts = checkpoints.documents(run.model, described, packed, inputs.checksums, step, heldout)
         if packed.get("chat_template") is not None:
             texts[checkpoints.CHAT_TEMPLATE] = packed["chat_template"]
         matrices = padded_matrices(inputs.model)
