@@ -7,7 +7,7 @@ from huggingface_hub import ModelCard
 from training_pico import changed, run_of, table
 
 from revocab.io import read_json, sha256, write_json
-from revocab.models.origin import BASE, BEFORE, PROVENANCE, history_of
+from revocab.models.origin import BEFORE, PROVENANCE, history_of
 from revocab.training.checkpoints import CARD, TRAINING
 from revocab.training.train import train
 
@@ -35,7 +35,7 @@ def test_the_card_says_the_loss_of_its_own_step_and_the_hash_of_what_was_trained
     losses = {row["step"]: row["bits_per_byte"] for row in table(trained / "heldout.csv")}
     folder = trained / "checkpoints/step-000006"
     *before, training = read_json(folder / PROVENANCE)["history"]
-    assert [entry["what"] for entry in before] == [BASE]
+    assert [entry["what"] for entry in before] == ["Base model"]
     assert training["what"] == TRAINING
     (heldout,) = training["heldout"]
     assert heldout["bits_per_byte"] == float(losses["6"])
@@ -55,7 +55,7 @@ def test_a_model_trained_on_has_the_whole_history_and_equal_bytes(trained, input
         texts.append([(folder / file).read_bytes() for file in (CARD, PROVENANCE)])
     assert texts[0] == texts[1]
     history = history_of(tmp_path / "a/checkpoints/step-000004")
-    assert [entry["what"] for entry in history] == [BASE, TRAINING, TRAINING]
+    assert [entry["what"] for entry in history] == ["Base model", TRAINING, TRAINING]
     assert history[:2] == history_of(first)
     assert history[2]["inputs"]["model"]["model.safetensors"] == sha256(first / "model.safetensors")
 
@@ -65,7 +65,7 @@ def test_a_new_vocabulary_stands_in_the_history_with_its_counts(tmp_path):
     made = {"method": "fvt", "names": {"source": "owner/model"}, "counts": counts}
     write_json(tmp_path / PROVENANCE, made)
     assert history_of(tmp_path) == [{"what": "New vocabulary", **made}]
-    before = [{"what": BASE, "name": "owner/model"}]
+    before = [{"what": "Base model", "name": "owner/model"}]
     write_json(tmp_path / PROVENANCE, {**made, BEFORE: before})
     assert history_of(tmp_path) == [*before, {"what": "New vocabulary", **made}]
 
@@ -73,4 +73,4 @@ def test_a_new_vocabulary_stands_in_the_history_with_its_counts(tmp_path):
 @pytest.mark.parametrize("content", ["[]", "{", '{"history": 3}', '{"history": [1]}'])
 def test_what_a_stranger_wrote_there_is_no_history(tmp_path, content):
     (tmp_path / PROVENANCE).write_text(content, encoding="utf-8")
-    assert [entry["what"] for entry in history_of(tmp_path)] in ([BASE], [])
+    assert [entry["what"] for entry in history_of(tmp_path)] in (["Base model"], [])

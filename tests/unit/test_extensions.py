@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,8 +15,9 @@ import yaml
 from scratch_package import blocks
 
 from revocab import extensions, imports
+from revocab.corpora.read import texts
 from revocab.imports import code_hash
-from revocab.io import write_jsonl
+from revocab.io import read_json, write_jsonl
 from revocab.verbs import find, places
 
 pytestmark = pytest.mark.long
@@ -225,7 +228,7 @@ def test_an_experiment_names_the_folder_and_its_jobs_see_it(experiment):
     done = python(experiment, "-m", "revocab", "run", "mine.yaml", "--cores", "2", own=None)
     assert not done.returncode, done.stderr[-3000:]
     results = experiment / "results/mine"
-    assert (results / "tables/sizes.csv").read_text() == "Group,Runs\ntoy,2.0\n"
+    assert (results / "tables/sizes.csv").read_text() == "Group,Runs\ntoy,2\n"
     assert "Length" in (results / "tables/texts.csv").read_text()
     assert (results / "figures/steps.svg").is_file()
     page = (results / "report.html").read_text(encoding="utf-8")
@@ -267,3 +270,32 @@ def test_what_is_not_named_is_not_used(experiment):
     done = python(experiment, "-m", "revocab", "run", "mine.yaml", "-n", own=None)
     assert done.returncode and "scaled-mean" in done.stderr
     assert not python(experiment, "-m", "revocab", "run", "mine.yaml", "-n").returncode
+
+
+def test_a_job_as_the_page_adds_it(tmp_path, repository):
+    for name in ("src", "workflow", "tests/experiments", "envs"):
+        shutil.copytree(repository / name, tmp_path / name)
+    shutil.copy2(repository / "Snakefile", tmp_path)
+    module, verb = blocks("extending.md", "python", "A job")
+    (rule,) = blocks("extending.md", "snakemake", "A job")
+    (command, *_) = blocks("extending.md", "", "A job")
+    package = tmp_path / "src/revocab"
+    (package / "corpora/characters.py").write_text(module, encoding="utf-8")
+    text = (repository / "docs/extending.md").read_text(encoding="utf-8")
+    (path,) = re.findall(r"`(characters = _below\(.*\))`", text)
+    for place, more in (
+        (package / "verbs/text.py", verb),
+        (package / "experiment/paths.py", f"    {path}\n"),  # the class ends the file
+        (tmp_path / "workflow/rules/data.smk", rule),
+    ):
+        with place.open("a", encoding="utf-8") as file:
+            file.write(f"\n\n{more}")
+    environment = {**os.environ, "PYTHONPATH": str(package.parent)}
+    words = [sys.executable, "-m", *command.split()]
+    done = subprocess.run(
+        words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert not done.returncode, done.stderr
+    corpus = tmp_path / "resources/small/corpora/world-it"
+    counted = read_json(tmp_path / "results/small/characters/world-it.json")
+    assert counted == {"world-it": sum(map(len, texts(corpus, "train")))}
