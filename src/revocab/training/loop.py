@@ -425,10 +425,8 @@ class Training:
         if self.step < self.settings.steps:
             with self._timed("state"):
                 model = self.model if self.sharded else self.inputs.model
-                root = self.run.out / "state"
-                resume_state.save(
-                    root, self.step, self.accelerator, model, self.optimizer, self.tables
-                )
+                place = self.run.out / "state", self.step
+                resume_state.save(*place, self.accelerator, model, self.optimizer, self.tables)
         self.saving.saved(self.seconds["state"][-1] if self.seconds["state"] else 0.0)
 
     # Time ----------------------------------------------------------------------------------------

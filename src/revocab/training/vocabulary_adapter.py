@@ -27,7 +27,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.distributed.tensor import DTensor
@@ -98,17 +98,6 @@ def side_by_side(parts_ND: Sequence[torch.Tensor]) -> torch.Tensor:
     return parts_ND[0] if len(parts_ND) == 1 else torch.cat([*parts_ND], dim=1)
 
 
-class Departure(NamedTuple):
-    """How far the rows of shared tokens in a block of A are from where they began."""
-
-    #: Rows of the block, and the source ids of their tokens.
-    row_S: torch.Tensor
-    source_S: torch.Tensor
-    #: ``A_w - A0_w``, and its norm.
-    change_SV: torch.Tensor
-    norm_S: torch.Tensor
-
-
 @dataclass
 class VocabularyAdapter:
     """Matrices of the model, one or both, as combinations of source rows by one A; its step."""
@@ -169,15 +158,19 @@ class VocabularyAdapter:
             }
         return {"step": torch.zeros((), device=parameter.device), **matrices}
 
-    def departure(self, own_NV: torch.Tensor, part: slice, first: int) -> Departure:
-        """Return the change of the shared rows in a block, whose rows are ``first`` and on."""
+    def departure(self, own_NV: torch.Tensor, part: slice, first: int) -> tuple[torch.Tensor, ...]:
+        """Return how far the shared rows in a block of A are from where they began: rows of the
+        block, source ids of their tokens, ``A_w - A0_w`` [S, V] and its norm [S].
+
+        ``own_NV`` are the rows of A from ``first`` on, and ``part`` the block in them.
+        """
         shared_S, edges = self.weights.shared_S, torch.tensor([part.start, part.stop]) + first
         here = slice(*torch.searchsorted(shared_S, edges).tolist())
         row_S = (shared_S[here] - first - part.start).to(own_NV.device)
         source_S = self._source_of_shared_S[here].to(own_NV.device)
         change_SV = own_NV[part][row_S]
         change_SV[torch.arange(len(row_S), device=own_NV.device), source_S] -= 1
-        return Departure(row_S, source_S, change_SV, change_SV.norm(dim=1))
+        return row_S, source_S, change_SV, change_SV.norm(dim=1)
 
     def pull(self, norm_S: torch.Tensor) -> torch.Tensor:
         """Return what the auxiliary gradient multiplies changes of these norms by; 0 at A0."""
@@ -412,9 +405,7 @@ def _makes(adapter: VocabularyAdapter, parameter: torch.Tensor) -> bool:
     """
     if parameter.shape != (len(adapter.weights), adapter.source_VD.shape[1]):
         return False
-    made_ND = adapter.weights.combine(adapter.source_VD, slice(0, len(parameter)))
-    kept_N = (made_ND != 0).any(1)
-    near_ND = torch.isclose(
-        made_ND, parameter.detach(), rtol=2**-7, atol=1e-6 * float(made_ND.abs().max())
-    )
-    return bool(near_ND[kept_N].all())
+    rows_ND = adapter.weights.combine(adapter.source_VD, slice(0, len(parameter)))
+    atol = 1e-6 * float(rows_ND.abs().max())
+    near_ND = torch.isclose(rows_ND, parameter.detach(), rtol=2**-7, atol=atol)
+    return bool(near_ND[(rows_ND != 0).any(1)].all())
