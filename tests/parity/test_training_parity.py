@@ -105,7 +105,7 @@ def test_heldout_loss_at_its_own_interval_changes_nothing_else(inputs, finished,
     assert [row for row in rows if row["step"] != "3"] == table(finished[0] / "heldout.csv")
     assert (tmp_path / "losses.csv").read_bytes() == (finished[0] / "losses.csv").read_bytes()
     settings = manifest.pop("settings")
-    assert settings.pop("heldout_every") == 3
+    assert settings.pop("heldout_every") == 3  # which is not there where it is not given
     assert {**manifest, "settings": settings} == finished[1]
     for step in (4, 6):  # the card and the history say what was measured
         told = ("README.md", "provenance.json", ".revocab.json")

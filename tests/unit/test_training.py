@@ -105,12 +105,6 @@ def test_micro_batches_make_up_the_batch(requested, processes, expected, tmp_pat
             MicroBatch.of(8, requested, processes, tmp_path)
 
 
-def test_heldout_loss_is_measured_at_checkpoints_and_at_its_own_interval():
-    assert Settings(**RECIPE).heldout_steps == [0, 5, 10]
-    assert Settings(**RECIPE, heldout_every=4).heldout_steps == [0, 4, 5, 8, 10]
-    assert "heldout_every" not in Settings(**RECIPE).described()  # as before there was one
-
-
 def test_the_fingerprint_follows_settings_and_inputs():
     first = fingerprint(Settings(**RECIPE), {"packed": "a"})
     assert first == fingerprint(Settings(**RECIPE), {"packed": "a"})

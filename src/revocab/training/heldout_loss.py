@@ -77,7 +77,7 @@ def heldout_losses(
 
     Of several processes (torch.distributed) each computes every n-th batch; all return the same
     sums, added in the order of one process. ``through_forward`` calls the model itself, whose
-    forward is :func:`revocab.training.loss.loss_forward`: sharded weights (FSDP) are put
+    forward is :func:`revocab.training.loss.next_token_loss`: sharded weights (FSDP) are put
     together by that call only, in the precision of their training. All processes then make equally
     many calls, since each is a meeting.
     """

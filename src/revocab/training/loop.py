@@ -32,7 +32,7 @@ from revocab.models.token_rows import filled_anew, padded_matrices
 from revocab.training import checkpoints, resume_state
 from revocab.training.heldout_loss import check_heldout, heldout_rows
 from revocab.training.lora import Adapters, frozen_linear, hold_in_16_bits, plain_name
-from revocab.training.loss import loss_forward
+from revocab.training.loss import next_token_loss
 from revocab.training.records import ADAPTER, HELDOUT, LOSSES, LossTables
 from revocab.training.resume_state import LOST_AT_MOST, Request, Saving
 from revocab.training.run import MicroBatch, TrainingRun
@@ -135,7 +135,7 @@ class Training:
             name = "activation_checkpointing_enable"
             getattr(model, name, model.gradient_checkpointing_enable)()
         # Inside forward: what wraps a call of it (autocast, DDP, FSDP) covers the loss, too.
-        model.forward = MethodType(loss_forward, model)
+        model.forward = MethodType(next_token_loss, model)
         # One group of parameters for each set of rates; decay spares none.
         self.optimizer = AdapterAdamW(
             [{"params": group.parameters} for group in self.groups],
