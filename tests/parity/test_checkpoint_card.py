@@ -8,7 +8,7 @@ from training_pico import changed, run_of, table
 
 from revocab.io import read_json, sha256, write_json
 from revocab.models.origin import BEFORE, PROVENANCE, history_of
-from revocab.training.card import CARD, TRAINING
+from revocab.training.checkpoints import CARD, TRAINING
 from revocab.training.train import train
 
 

@@ -117,59 +117,52 @@ def test_peft_gives_the_logits_of_the_checkpoint(
     assert block in card.replace("this/folder", "italian")
 
 
-def rewritten(file, change):
-    tensors = load_file(file)
-    change(tensors)
-    save_file(tensors, file, metadata={"format": "pt"})
+MODULE = "base_model.model.model.layers.1.self_attn.{}.lora_{}.weight"
+A, B = (MODULE.format("q_proj", factor) for factor in "AB")
+OTHER = {MODULE.format("r_proj", factor): key for factor, key in (("A", A), ("B", B))}
+#: What is changed in the checkpoint's tensors, in those of the adapter beside it, or in its alpha.
+CHECKPOINT, FACTORS, ALPHA = "model.safetensors", "adapter_model.safetensors", "lora_alpha"
+DAMAGES = {
+    "norm": (CHECKPOINT, lambda own: own["model.norm.weight"].add_(0.01),
+             "model.norm.weight differs; allowed are"),
+    "nan": (FACTORS, lambda own: own[A].fill_(float("nan")), "q_proj.lora_A.weight, 2 of 2 rows"),
+    "other values": (FACTORS, lambda own: own[B].add_(0.01),
+                     "layers.1.self_attn.q_proj.weight is not the base's with its factors"),
+    "half a pair": (FACTORS, lambda own: own.pop(B), "q_proj: no A and B"),
+    "another module": (FACTORS,
+                       lambda own: own.update({key: own[OTHER[key]].clone() for key in OTHER}),
+                       "it has no model.layers.1.self_attn.r_proj"),
+    "another alpha": (ALPHA, 8, "q_proj.weight is not the base's with its factors"),
+    "a negative alpha": (ALPHA, -4, "lora_alpha is -4"),
+    "an alpha in words": (ALPHA, "4", "lora_alpha is '4'"),
+    "absent": (None, shutil.rmtree, "layers.1.self_attn.k_proj.weight differs; allowed are"),
+    "link": (None, lambda lora: link_out(lora / FACTORS), "a link out of its folder"),
+}  # fmt: skip
 
 
-def damage(checkpoint, how):
-    """Change one thing of a checkpoint, or of what its training keeps beside it."""
-    lora = checkpoint.parent.parent / "adapters" / checkpoint.name
-    file, config = lora / "adapter_model.safetensors", lora / "adapter_config.json"
-    key = "base_model.model.model.layers.1.self_attn.q_proj.lora_{}.weight"
-    if how == "norm":
-        rewritten(checkpoint / "model.safetensors", lambda own: own["model.norm.weight"].add_(0.01))
-    elif how == "absent":
-        shutil.rmtree(lora)
-    elif how == "nan":
-        rewritten(file, lambda own: own[key.format("A")].fill_(float("nan")))
-    elif how == "other values":
-        rewritten(file, lambda own: own[key.format("B")].add_(0.01))
-    elif how == "half a pair":
-        rewritten(file, lambda own: own.pop(key.format("B")))
-    elif how == "another module":
-        rewritten(file, lambda own: own.update(
-            {key.format(one).replace("q_proj", "r_proj"): own[key.format(one)].clone()
-             for one in "AB"}))  # fmt: skip
-    elif how == "link":
-        shutil.move(file, checkpoint.parent / "elsewhere")
-        file.symlink_to(checkpoint.parent / "elsewhere")
-    else:
-        write_json(config, {**read_json(config), "lora_alpha": how})
+def link_out(file):
+    shutil.move(file, file.parents[2] / "elsewhere")
+    file.symlink_to(file.parents[2] / "elsewhere")
 
 
-@pytest.mark.parametrize(
-    ("how", "place"),
-    [
-        ("norm", "model.norm.weight differs; allowed are"),
-        ("absent", "layers.1.self_attn.k_proj.weight differs; allowed are"),
-        ("nan", "q_proj.lora_A.weight, 2 of 2 rows"),
-        ("other values", "layers.1.self_attn.q_proj.weight is not the base's with its factors"),
-        ("half a pair", "q_proj: no A and B"),
-        ("another module", "it has no model.layers.1.self_attn.r_proj"),
-        ("link", "a link out of its folder"),
-        (8, "q_proj.weight is not the base's with its factors"),
-        (-4, "lora_alpha is -4"),
-        ("4", "lora_alpha is '4'"),
-    ],
-)
-def test_a_checkpoint_that_is_more_than_its_adapter_is_refused(trainings, tmp_path, how, place):
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_checkpoint_that_is_more_than_its_adapter_is_refused(trainings, tmp_path, damage):
     base, run = trainings("untied")
-    shutil.copytree(run, tmp_path / "run")
-    damage(at(tmp_path / "run", BODY), how)
+    checkpoint = at(shutil.copytree(run, tmp_path / "run"), BODY)
+    where, change, place = DAMAGES[damage]
+    lora = tmp_path / "run/adapters" / checkpoint.name
+    if where is None:
+        change(lora)
+    elif where == ALPHA:
+        config = read_json(lora / "adapter_config.json")
+        write_json(lora / "adapter_config.json", {**config, ALPHA: change})
+    else:
+        file = (checkpoint if where == CHECKPOINT else lora) / where
+        tensors = load_file(file)
+        change(tensors)
+        save_file(tensors, file, metadata={"format": "pt"})
     with pytest.raises(RevocabError) as caught:
-        adapter_of(at(tmp_path / "run", BODY), base, tmp_path / "out")
+        adapter_of(checkpoint, base, tmp_path / "out")
     assert place in "\n".join(caught.value.problems)
     assert not (tmp_path / "out").exists()
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
 from torch.func import functional_call
-from torch.nn import functional
 from training_pico import (
-    BATCH,
     RECIPE,
-    VOCABULARY,
     assert_same,
     at,
+    batches,
     changed,
     losses,
+    moved,
     run_of,
     stop_training,
+    textbook_loss,
+    weights,
 )
 
 from revocab.errors import RevocabError
@@ -55,18 +55,13 @@ def load(folder):
     return AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
 
 
-def moved(before, after):
-    first, second = load(before).state_dict(), load(after).state_dict()
-    assert first.keys() == second.keys()
-    return {name for name in first if not torch.equal(first[name], second[name])}
-
-
 def test_only_named_parameters_move(inputs, finished):
     out, _ = finished
-    assert moved(inputs / "model", at(out, 4)) == {HEAD, QUERIES}
-    assert moved(at(out, 4), at(out, 7)) == {*load(at(out, 4)).state_dict()}
-    linear = {name for name in load(at(out, 7)).state_dict() if "_proj" in name}
-    assert moved(at(out, 7), at(out, 10)) == linear
+    folders = (inputs / "model", at(out, 4), at(out, 7), at(out, 10))
+    first, second, third, last = map(weights, folders)
+    assert moved(first, second) == {HEAD, QUERIES}
+    assert moved(second, third) == {*second}
+    assert moved(third, last) == {name for name in third if "_proj" in name}
 
 
 def test_peft_loads_the_adapter_and_gives_the_logits_of_the_merged_checkpoint(inputs, finished):
@@ -94,17 +89,14 @@ def test_an_adapter_equals_a_plain_loop_over_its_two_factors(inputs, finished):
     module = adapters.layers[QUERIES.removesuffix(".weight")]
     first_RI = module.lora_A["stage-0"].weight.detach().clone().requires_grad_()
     second_OR = torch.zeros(16, 2, requires_grad=True)
-    weights = {name: one.detach().clone() for name, one in model.named_parameters()}
-    trained = [first_RI, second_OR, weights[HEAD].requires_grad_()]
+    named = {name: weight.detach().clone() for name, weight in model.named_parameters()}
+    trained = [first_RI, second_OR, named[HEAD].requires_grad_()]
     optimizer = torch.optim.AdamW(trained, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.3)
-    tokens = torch.from_numpy(np.load(inputs / "packed" / "tokens.npy").astype(np.int64))
     expected = []
-    for step in range(STAGES[0].steps):
+    for step, ids in zip(range(STAGES[0].steps), batches(inputs), strict=False):
         optimizer.param_groups[0]["lr"] = STAGES[0].learning_rate * STAGES[0].factor(step)
-        ids = tokens[step * BATCH : (step + 1) * BATCH]
-        adapted = {**weights, QUERIES: weights[QUERIES] + 4 / 2 * second_OR @ first_RI}
-        logits = functional_call(model, adapted, (ids,)).logits[:, :-1]
-        loss = functional.cross_entropy(logits.reshape(-1, VOCABULARY), ids[:, 1:].reshape(-1))
+        adapted = {**named, QUERIES: named[QUERIES] + 4 / 2 * second_OR @ first_RI}
+        loss = textbook_loss(functional_call(model, adapted, (ids,)).logits, ids)
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(trained, 1.0)

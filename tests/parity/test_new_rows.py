@@ -9,18 +9,20 @@ import numpy as np
 import pytest
 import torch
 from torch.distributed.tensor import Shard
-from torch.nn import functional
 from training_pico import (
-    BATCH,
     VOCABULARY,
     assert_same,
     at,
+    batches,
     changed,
+    moved,
     new_ids,
     run_of,
     stop_training,
     table,
+    textbook_loss,
     weights,
+    with_texts_of,
     write_adapted,
 )
 
@@ -53,8 +55,7 @@ def trained(request, tmp_path_factory, inputs):
     """Return inputs and a run of new rows, then of everything, with an embedding tied or not."""
     root = tmp_path_factory.mktemp("rows")
     write_adapted(root, tie_word_embeddings=request.param)
-    for name in ("packed", "heldout"):
-        (root / name).symlink_to(inputs / name)
+    with_texts_of(inputs, root)
     train(rows_run(root, root / "out", ROWS, EVERYTHING))
     return root, request.param
 
@@ -73,9 +74,8 @@ def bits_of(folder):
 def test_copied_rows_keep_every_bit_and_new_ones_move(trained):
     root, tied = trained
     before, after = (bits_of(folder) for folder in (root / "adapted", at(root / "out", 6)))
-    moved = {name for name in before if not torch.equal(before[name], after[name])}
     matrices = {EMBEDDING} if tied else {EMBEDDING, HEAD}
-    assert moved == {*matrices, *(name for name in before if "norm" in name)}
+    assert moved(before, after) == {*matrices, *(name for name in before if "norm" in name)}
     for name in matrices:
         assert_only_new(before[name] != after[name], every=tied or name == HEAD)
 
@@ -102,14 +102,12 @@ def test_steps_equal_a_plain_loop(trained):
         [{"params": rows, "weight_decay": 0.0}, {"params": norms, "weight_decay": 0.5}],
         betas=(0.9, 0.95), eps=1e-8,
     )  # fmt: skip
-    tokens = torch.from_numpy(np.load(root / "packed/tokens.npy").astype(np.int64))
-    for step, row in enumerate(table(root / "out/losses.csv")[:6]):
+    losses = table(root / "out/losses.csv")[:6]
+    for step, (row, ids) in enumerate(zip(losses, batches(root), strict=False)):
         for group, peak in zip(optimizer.param_groups, (3e-2, 1e-2), strict=True):
             group["lr"] = peak * ROWS.factor(step)
-        ids = tokens[step * BATCH : (step + 1) * BATCH]
         model.zero_grad()
-        logits = model(input_ids=ids).logits[:, :-1]
-        loss = functional.cross_entropy(logits.reshape(-1, VOCABULARY), ids[:, 1:].reshape(-1))
+        loss = textbook_loss(model(input_ids=ids).logits, ids)
         loss.backward()
         for own, matrix in zip(rows, matrices, strict=True):
             own.grad = matrix.grad[new].clone()

@@ -45,17 +45,7 @@ def assert_same_training(ours, theirs):
         assert len(load_causal_lm(there, dtype="float32").get_output_embeddings().weight) == 64
 
 
-@pytest.mark.parametrize("tied", [False, True])
-def test_padding_changes_no_loss(inputs, tmp_path, tied):
-    model = tmp_path / "model"
-    pico_mistral(tie_word_embeddings=tied).save_pretrained(model)
-    padded = pad(model, tmp_path / "padded", ROWS)
-    for name, folder in {"plain": model, "ours": padded}.items():
-        train(changed(run_of(inputs, tmp_path / name), model=folder))
-    assert_same_training(tmp_path / "ours", tmp_path / "plain")
-
-
-def test_padding_changes_no_loss_where_logits_are_not_plain(inputs, tmp_path):
+def granite():
     """A head with a scale: the softmax is that of transformers' own logits, cut."""
     from transformers import GraniteConfig, GraniteForCausalLM
 
@@ -65,25 +55,32 @@ def test_padding_changes_no_loss_where_logits_are_not_plain(inputs, tmp_path):
         num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=32,
         logits_scaling=2.0, pad_token_id=None,
     )  # fmt: skip
-    GraniteForCausalLM(config).save_pretrained(tmp_path / "model")
-    padded = pad(tmp_path / "model", tmp_path / "padded", ROWS)
-    for name, folder in {"plain": tmp_path / "model", "ours": padded}.items():
-        train(changed(run_of(inputs, tmp_path / name), model=folder))
-    assert_same_training(tmp_path / "ours", tmp_path / "plain")
+    return GraniteForCausalLM(config)
+
+
+def train_both(inputs, root, model, source=None, **changes):
+    """Train ``model`` as it is and with padding, and compare."""
+    folders = {"plain": model, "ours": pad(model, root / "padded", ROWS)}
+    for name, folder in folders.items():
+        train(changed(run_of(inputs, root / name, **changes), model=folder, source=source))
+    assert_same_training(root / "ours", root / "plain")
+
+
+@pytest.mark.parametrize("kind", ["untied", "tied", "scaled"])
+def test_padding_changes_no_loss(inputs, tmp_path, kind):
+    model = granite() if kind == "scaled" else pico_mistral(tie_word_embeddings=kind == "tied")
+    model.save_pretrained(tmp_path / "model")
+    train_both(inputs, tmp_path, tmp_path / "model")
 
 
 @pytest.mark.parametrize("tied", [False, True])
 def test_padding_changes_no_adapter(inputs, tmp_path, tied):
     write_adapted(tmp_path, tie_word_embeddings=tied)
-    padded = pad(tmp_path / "adapted", tmp_path / "padded", ROWS)
     changes = {"stages": (ADAPTED,), "warmup_steps": 0, "weight_decay": 0.0}
-    for name, folder in {"plain": tmp_path / "adapted", "ours": padded}.items():
-        run = run_of(inputs, tmp_path / name, **changes)
-        train(changed(run, model=folder, source=tmp_path / "source"))
-    assert_same_training(tmp_path / "ours", tmp_path / "plain")
-    ours, theirs = (table(tmp_path / one / "adapter.csv") for one in ("ours", "plain"))
-    for one, other in zip(ours, theirs, strict=True):
-        assert {key: float(value) for key, value in one.items()} == pytest.approx(
+    train_both(inputs, tmp_path, tmp_path / "adapted", tmp_path / "source", **changes)
+    ours, theirs = (table(tmp_path / name / "adapter.csv") for name in ("ours", "plain"))
+    for row, other in zip(ours, theirs, strict=True):
+        assert {key: float(value) for key, value in row.items()} == pytest.approx(
             {key: float(value) for key, value in other.items()}, rel=1e-4, abs=1e-5
         )
 

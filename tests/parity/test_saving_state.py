@@ -25,12 +25,22 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 RECIPE = {"steps": 12, "checkpoint_every": 12, "heldout_every": 4}
 
 
+OFTEN = {**RECIPE, "checkpoint_every": 4}
+
+
 @pytest.fixture(scope="module")
 def whole(inputs, tmp_path_factory):
     """A run that nothing disturbs."""
     torch.set_num_threads(1)
     out = tmp_path_factory.mktemp("whole")
     train(run_of(inputs, out, **RECIPE))
+    return out
+
+
+@pytest.fixture(scope="module")
+def finished_often(inputs, tmp_path_factory):
+    out = tmp_path_factory.mktemp("often")
+    train(run_of(inputs, out, **OFTEN))
     return out
 
 
@@ -84,12 +94,11 @@ def test_state_is_saved_by_time(inputs, whole, tmp_path, signals):
 
 
 def test_sigterm_at_a_checkpoint_and_at_the_last_step(inputs, finished_often, tmp_path, signals):
-    recipe = {**RECIPE, "checkpoint_every": 4}
     signals({8: signal.SIGTERM, 12: signal.SIGTERM})
     with pytest.raises(RevocabError, match="step 8 of 12 is saved"):
-        train(run_of(inputs, tmp_path, **recipe))
+        train(run_of(inputs, tmp_path, **OFTEN))
     assert saved(tmp_path) == [8, 4]
-    train(run_of(inputs, tmp_path, **recipe))  # the signal at the last step stops nothing
+    train(run_of(inputs, tmp_path, **OFTEN))  # the signal at the last step stops nothing
     assert_same(tmp_path, finished_often)
 
 
@@ -103,20 +112,13 @@ def test_sigterm_outside_of_steps(inputs, finished_often, tmp_path, monkeypatch)
         usual(self)
 
     monkeypatch.setattr(Training, "measure", interrupted)
-    run = run_of(inputs, tmp_path, **{**RECIPE, "checkpoint_every": 4})
+    run = run_of(inputs, tmp_path, **OFTEN)
     for step in (1, 5):
         with pytest.raises(RevocabError, match=f"step {step} of 12 is saved"):
             train(run)
         assert saved(tmp_path)[0] == step
     train(run)
     assert_same(tmp_path, finished_often)
-
-
-@pytest.fixture(scope="module")
-def finished_often(inputs, tmp_path_factory):
-    out = tmp_path_factory.mktemp("often")
-    train(run_of(inputs, out, **{**RECIPE, "checkpoint_every": 4}))
-    return out
 
 
 @pytest.mark.long

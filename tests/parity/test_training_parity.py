@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -11,24 +10,22 @@ import sys
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
-from torch.nn import functional
 from training_pico import (
     BATCH,
     LENGTH,
     RECIPE,
-    VOCABULARY,
     assert_same,
     at,
+    batches,
     losses,
     run_of,
     table,
+    textbook_loss,
     weights,
 )
 from waiting import steps_made, wait_until
 
 from revocab import io
-from revocab.errors import RevocabError
 from revocab.marker import MARKER
 from revocab.training.loop import STEPS_PER_READING
 from revocab.training.train import train
@@ -41,27 +38,18 @@ def plain_loop(inputs, settings):
     from transformers import AutoModelForCausalLM
 
     model = AutoModelForCausalLM.from_pretrained(inputs / "model", dtype=torch.float32)
-    tokens = torch.from_numpy(np.load(inputs / "packed" / "tokens.npy").astype(np.int64))
-    optimizer = torch.optim.AdamW(
-        model.parameters(),
-        lr=settings.learning_rate,
-        betas=(0.9, 0.95),
-        eps=1e-8,
-        weight_decay=settings.weight_decay,
-        fused=False,
-    )
+    adam = {"betas": (0.9, 0.95), "eps": 1e-8, "weight_decay": settings.weight_decay}
+    optimizer = torch.optim.AdamW(model.parameters(), **adam, fused=False)
     found = []
-    for step in range(settings.steps):
-        for group in optimizer.param_groups:
-            group["lr"] = settings.learning_rate * settings.plan.factor(step)
-        ids = tokens[step * BATCH : (step + 1) * BATCH]
-        logits = model(input_ids=ids).logits[:, :-1]
-        loss = functional.cross_entropy(logits.reshape(-1, VOCABULARY), ids[:, 1:].reshape(-1))
+    for step, ids in zip(range(settings.steps), batches(inputs), strict=False):
+        rate = settings.learning_rate * settings.plan.stages[0].factor(step)
+        optimizer.param_groups[0]["lr"] = rate
+        loss = textbook_loss(model(input_ids=ids).logits, ids)
         loss.backward()
         norm = torch.nn.utils.clip_grad_norm_(model.parameters(), settings.gradient_clip)
         optimizer.step()
         optimizer.zero_grad()
-        found.append((loss.item(), norm.item(), optimizer.param_groups[0]["lr"]))
+        found.append((loss.item(), norm.item(), rate))
     return model, found
 
 
@@ -95,13 +83,6 @@ def test_losses_norms_and_weights_equal_a_plain_loop(inputs, finished):
         torch.testing.assert_close(mine.float(), theirs, rtol=0.01, atol=1e-4, msg=name)
 
 
-def test_every_parameter_moved(inputs, finished):
-    before, after = weights(inputs / "model"), weights(at(finished[0], 6))
-    assert before.keys() == after.keys()
-    for name in before:
-        assert not torch.equal(before[name], after[name]), name
-
-
 def test_what_a_run_leaves(finished):
     out, manifest = finished
     assert sorted(path.name for path in out.iterdir()) == [
@@ -124,7 +105,7 @@ def test_heldout_loss_at_its_own_interval_changes_nothing_else(inputs, finished,
     assert [row for row in rows if row["step"] != "3"] == table(finished[0] / "heldout.csv")
     assert (tmp_path / "losses.csv").read_bytes() == (finished[0] / "losses.csv").read_bytes()
     settings = manifest.pop("settings")
-    assert settings.pop("heldout_every") == 3
+    assert settings.pop("heldout_every") == 3  # which is not there where it is not given
     assert {**manifest, "settings": settings} == finished[1]
     for step in (4, 6):  # the card and the history say what was measured
         told = ("README.md", "provenance.json", ".revocab.json")
@@ -145,22 +126,6 @@ def test_decay_is_torch_adamws_on_every_parameter(inputs, tmp_path):
         torch.testing.assert_close(after[name].float(), expected, rtol=5e-3, atol=1e-6, msg=name)
 
 
-def test_published_decay_convention():
-    """Composer's p *= 1 - (lr_t / lr_0) wd is torch's AdamW at weight decay wd / lr_0."""
-    rate, decay, factor = 1e-5, 1e-5, 0.37
-    parameter = torch.nn.Parameter(torch.tensor([2.0, -3.0], dtype=torch.float64))
-    optimizer = torch.optim.AdamW([parameter], lr=rate * factor, weight_decay=decay / rate)
-    parameter.grad = torch.zeros_like(parameter)
-    optimizer.step()
-    expected = torch.tensor([2.0, -3.0], dtype=torch.float64) * (1 - factor * decay)
-    torch.testing.assert_close(parameter.detach(), expected, rtol=1e-15, atol=0)
-
-
-def test_micro_batches_give_the_same_losses(inputs, finished, tmp_path):
-    train(run_of(inputs, tmp_path / "out", micro_batch=1))
-    assert losses(tmp_path / "out") == pytest.approx(losses(finished[0]), abs=1e-5)
-
-
 def test_losses_read_in_groups_as_on_a_gpu_are_the_same(inputs, finished, tmp_path, monkeypatch):
     monkeypatch.setitem(STEPS_PER_READING, "cpu", STEPS_PER_READING["cuda"])
     train(run_of(inputs, tmp_path))
@@ -178,17 +143,6 @@ def test_another_seed_reads_the_rows_in_an_order_of_its_own(inputs, finished, tm
 def test_bfloat16_autocast_trains(inputs, finished, tmp_path):
     train(run_of(inputs, tmp_path / "out", precision="bfloat16"))
     assert losses(tmp_path / "out") == pytest.approx(losses(finished[0]), rel=0.02)
-
-
-def test_a_loss_that_is_not_finite_stops_the_run(inputs, tmp_path):
-    for name in ("packed", "heldout"):
-        (tmp_path / name).symlink_to(inputs / name)
-    shutil.copytree(inputs / "model", tmp_path / "model")
-    file = tmp_path / "model" / "model.safetensors"
-    huge = {name: rows * 1e37 for name, rows in load_file(file).items()}
-    save_file(huge, file, metadata={"format": "pt"})
-    with pytest.raises(RevocabError, match="loss is"):
-        train(run_of(tmp_path, tmp_path / "out"))
 
 
 def command(inputs, out, **changes):

@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import shutil
 
-import numpy as np
 import pytest
 import torch
 from torch.func import functional_call
-from torch.nn import functional
 from training_pico import (
-    BATCH,
     VOCABULARY,
     assert_same,
     at,
+    batches,
     changed,
     folders_of,
     losses,
+    moved,
     pico_weights,
     run_of,
+    stop_training,
     table,
+    textbook_loss,
     weights,
+    with_texts_of,
     write_adapted,
 )
 
 from revocab.errors import RevocabError
 from revocab.initialise.rows.source_weights import read_source_weights, write_source_weights
 from revocab.training import vocabulary_adapter
-from revocab.training.loop import Training
 from revocab.training.stages import Stage
 from revocab.training.train import train
 
@@ -65,24 +66,21 @@ def autograd(inputs, auxiliary, tied=False, shared=False):
     each = [a0_NV.clone().requires_grad_() for _ in (whichs[:1] if shared else whichs)]
     a = dict(zip(whichs, each * len(whichs) if shared else each, strict=True))
     optimizer = torch.optim.AdamW(each, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.3)
-    tokens = torch.from_numpy(np.load(inputs / "packed" / "tokens.npy").astype(np.int64))
     rows = []
-    for step in range(STEPS):
+    for step, ids in zip(range(STEPS), batches(inputs), strict=False):
         optimizer.param_groups[0]["lr"] = settings.learning_rate * settings.factor(step)
-        ids = tokens[step * BATCH : (step + 1) * BATCH]
         made = {NAMES[which]: a[which] @ named[NAMES[which]].detach() for which in a}
         if tied:
             made[NAMES["output"]] = made[NAMES["input"]]
-        logits = functional_call(model, made, (ids,)).logits[:, :-1]
-        loss = functional.cross_entropy(logits.reshape(-1, VOCABULARY), ids[:, 1:].reshape(-1))
-        moved = sum(
+        loss = textbook_loss(functional_call(model, made, (ids,)).logits, ids)
+        distance = sum(
             torch.linalg.vector_norm((one - a0_NV)[first.shared_S], dim=1).mean() for one in each
         ) / len(each)
         optimizer.zero_grad()
-        (loss + auxiliary * moved if auxiliary else loss).backward()
+        (loss + auxiliary * distance if auxiliary else loss).backward()
         norm = torch.nn.utils.clip_grad_norm_(each, CLIP)
         optimizer.step()
-        rows.append((loss.item(), norm.item(), moved.item()))
+        rows.append((loss.item(), norm.item(), distance.item()))
     return rows, {NAMES[which]: one.detach() @ named[NAMES[which]] for which, one in a.items()}
 
 
@@ -99,10 +97,10 @@ def test_thirty_steps_equal_autograd_through_the_product(
     manifest = train(adapted_run(inputs, tmp_path, trained, micro_batch=micro))
     expected, matrices = autograd(inputs, auxiliary, shared=shared)
     found = zip(table(tmp_path / "losses.csv"), table(tmp_path / "adapter.csv"), strict=True)
-    for (row, moved), (loss, norm, distance) in zip(found, expected, strict=True):
+    for (row, auxiliaries), (loss, norm, distance) in zip(found, expected, strict=True):
         assert float(row["loss"]) == pytest.approx(loss, abs=1e-5)
         assert float(row["gradient_norm"]) == pytest.approx(norm, rel=1e-4)
-        assert float(moved["auxiliary_loss"]) == pytest.approx(distance, rel=1e-4, abs=1e-7)
+        assert float(auxiliaries["auxiliary_loss"]) == pytest.approx(distance, rel=1e-4, abs=1e-7)
     assert sum(norm > CLIP for _, norm, _ in expected) > 5
     ours = weights(at(tmp_path, STEPS))
     for name, theirs in matrices.items():
@@ -113,9 +111,7 @@ def test_thirty_steps_equal_autograd_through_the_product(
 
 
 def test_a_tied_model_has_one_adapter(inputs, tmp_path):
-    write_adapted(tmp_path, tie_word_embeddings=True)
-    for name in ("packed", "heldout"):
-        (tmp_path / name).symlink_to(inputs / name)
+    write_adapted(with_texts_of(inputs, tmp_path), tie_word_embeddings=True)
     train(adapted_run(tmp_path, tmp_path / "out", stage(auxiliary=1.0)))
     expected, matrices = autograd(tmp_path, 1.0, tied=True)
     assert losses(tmp_path / "out") == pytest.approx([row[0] for row in expected], abs=1e-5)
@@ -137,9 +133,8 @@ def finished(inputs, tmp_path_factory):
 def test_nothing_but_embedding_and_head_moves_before_the_next_stage(inputs, finished):
     out, _ = finished
     before, border, after = weights(inputs / "adapted"), weights(at(out, 5)), weights(at(out, 8))
-    moved = {name for name in before if not torch.equal(before[name], border[name])}
-    assert moved == set(NAMES.values())
-    assert all(not torch.equal(border[name], after[name]) for name in border)
+    assert moved(before, border) == {*NAMES.values()}
+    assert moved(border, after) == {*border}
     assert len(table(out / "adapter.csv")) == 5
 
 
@@ -156,29 +151,14 @@ def test_a_heavy_auxiliary_loss_keeps_shared_rows(inputs, finished, tmp_path):
         assert held.sum() - held[shared_S].sum() > 0.1 * (free.sum() - free[shared_S].sum())
 
 
-def test_a_run_that_is_stopped_ends_with_the_same_bytes(inputs, finished, tmp_path, monkeypatch):
+def test_a_run_that_is_stopped_ends_with_the_same_bytes(inputs, finished, tmp_path):
     out, then = finished
     stages = stage(5, 1e4, weight_decay=0.0), then
     run = adapted_run(inputs, tmp_path, *stages, checkpoint_every=2)
     for last in (3, 7):  # in the adapters' stage, and in the one after it
-        with monkeypatch.context() as patched:
-            patched.setattr(Training, "finish_step", stopping(last))
-            with pytest.raises(KeyboardInterrupt):
-                train(run)
+        stop_training(run, after=last)
     train(run)
     assert_same(tmp_path, out)
-
-
-def stopping(last):
-    """Return what a step ends with in a process that is stopped after ``last`` steps."""
-    plain = Training.finish_step
-
-    def finish(training, *measured):
-        if training.step > last:
-            raise KeyboardInterrupt
-        plain(training, *measured)
-
-    return finish
 
 
 def test_a_source_that_is_missing_wrong_or_of_no_use(inputs, tmp_path):

@@ -117,6 +117,13 @@ def write_adapted(root: Path, **changes: object) -> None:
     write_new_rows(root / "adapted", new_ids())
 
 
+def with_texts_of(inputs: Path, root: Path) -> Path:
+    """Give ``root``, which has models of its own, the rows and windows of ``inputs``."""
+    for name in ("packed", "heldout"):
+        (root / name).symlink_to(inputs / name)
+    return root
+
+
 def write_packed(folder: Path, tokens: np.ndarray, **changes: object) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     np.save(folder / "tokens.npy", tokens)
@@ -152,6 +159,27 @@ def folders_of(inputs: Path, settings: Settings) -> dict[str, Path]:
 def table(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8") as handle:
         return list(csv.DictReader(handle))
+
+
+def batches(inputs: Path) -> Any:
+    """Return the ids of the packed rows, [steps, rows of a step, length]."""
+    import torch
+
+    tokens = np.load(inputs / "packed/tokens.npy").astype(np.int64)
+    return torch.from_numpy(tokens).view(-1, BATCH, LENGTH)
+
+
+def textbook_loss(logits_BLV: Any, ids_BL: Any) -> Any:
+    from torch.nn import functional
+
+    logits_NV = logits_BLV[:, :-1].reshape(-1, VOCABULARY)
+    return functional.cross_entropy(logits_NV, ids_BL[:, 1:].reshape(-1))
+
+
+def moved(before: dict[str, Any], after: dict[str, Any]) -> set[str]:
+    """Return the names of the tensors that are not equal, bit for bit."""
+    assert before.keys() == after.keys()
+    return {name for name in before if not bool((before[name] == after[name]).all())}
 
 
 def losses(out: Path) -> list[float]:

@@ -17,7 +17,6 @@ from revocab.experiment import options, validate
 from revocab.experiment.layout import Layout
 from revocab.marker import is_whole
 from revocab.training.checkpoints import best_step, heldout_means
-from revocab.training.run import Settings
 from revocab.training.train import train
 
 
@@ -104,11 +103,6 @@ def test_nothing_to_judge_by_is_said_before_training(inputs, tmp_path):
         train(run)
 
 
-def test_without_the_option_nothing_differs():
-    assert "keep_best" not in Settings(**pico.RECIPE).canonical()
-    assert "keep_best" not in Settings(**pico.RECIPE).described()
-
-
 # In an experiment ---------------------------------------------------------------------------------
 
 
@@ -155,9 +149,3 @@ def test_a_best_that_cannot_be_is_named(values):
     evaluation["generation"]["steps"] = ["best"]  # it is scored as a run
     said = problems_of(values)
     assert "step 'best' is not a checkpoint" in said and "make a run of it" in said
-
-
-def test_a_stage_cannot_take_the_name():
-    stage = {"name": "best", "share": 1.0}
-    with pytest.raises(ValueError, match="best names a checkpoint; rename the stage"):
-        Settings(**pico.RECIPE, stages=[stage])

@@ -10,7 +10,7 @@ import torch
 
 from revocab.costs.model import Memory, Outline, flops_per_token, most_trained
 from revocab.models.shape import GPU_CHUNK_ELEMENTS
-from revocab.training.loss import loss_forward
+from revocab.training.loss import next_token_loss
 from revocab.training.run import Settings
 from revocab.training.stages import ParameterGroup, PeakRates
 
@@ -144,7 +144,7 @@ def test_what_autograd_keeps_is_close_to_the_estimate(precision, heads):
         num_attention_heads=queries, num_key_value_heads=keys, attn_implementation="sdpa",
     )  # fmt: skip
     model = LlamaForCausalLM(config)
-    model.forward = MethodType(loss_forward, model)
+    model.forward = MethodType(next_token_loss, model)
     per_token = (kept_bytes(model, 3, precision) - kept_bytes(model, 1, precision)) / 64
     settings = Settings(
         steps=1, batch_size=1, learning_rate=1e-3, seed=1, checkpoint_every=1, precision=precision

@@ -43,13 +43,6 @@ def test_every_row_once_in_its_stage_and_every_corpus_where_its_share_has_it(fir
             assert sorted(read.tolist()) == before[corpus][stage].tolist()
 
 
-def test_the_same_seed_draws_the_same_order_and_another_another():
-    manifest, _ = packed(17)
-    order = drawn_order(manifest, 40, 3)
-    assert (order == drawn_order(manifest, 40, 3)).all()
-    assert (order != drawn_order(manifest, 40, 4)).any()
-
-
 def test_rows_of_one_corpus_change_places():
     manifest = {"seed": 17, "corpora": {"it": {"rows": 100}}}
     order = drawn_order(manifest, 100, 1)

@@ -14,7 +14,7 @@ from revocab.training.data.packing import PackingJob
 from revocab.training.named_recipes import FOLDER, laid_over, recipe_names, with_named_recipes
 from revocab.training.recipe import PackingOptions, Recipe, TrainingOptions
 from revocab.training.run import Settings
-from revocab.training.stages import PeakRates, Stage, StagePlan, learning_rate_factor
+from revocab.training.stages import PeakRates, Stage, StagePlan
 from revocab.verb import read
 from revocab.verbs import find
 
@@ -63,10 +63,10 @@ def test_stages_in_steps_and_tokens_make_the_total():
         ({"stages": [{"name": "a", "share": 1.0}]}, "a share needs the recipe's own"),
         ({"steps": 4, "stages": [{"name": "a", "share": 0.5}]}, "they must sum to 1"),
         ({"steps": 4, "stages": [{"name": "a", "steps": 2}] * 2}, "give each stage its own"),
+        ({"stages": [{"name": "best", "steps": 1}]}, "best names a checkpoint; rename the stage"),
         ({"stages": [{"name": "a", "steps": 1, "train": "("}]}, "not a regular expression"),
         ({"stages": [{"name": "a", "steps": 1, "train": "lora"}]}, "train names 'lora'; give lora"),
         ({"stages": [{"name": "a", "steps": 1, "lora": {"rank": 1, "alpha": 1}}]}, "leaves it out"),
-        ({"stages": [{"name": "a", "steps": 1, "colour": 1}]}, "Extra inputs"),
         ({"stages": [{"name": "a", "steps": 1, "adapter": {}}]}, "train is all; give train: emb"),
         (
             {"stages": [{"name": "a", "steps": 1}, {**ADAPTERS, "name": "b"}]},
@@ -116,12 +116,11 @@ def test_the_papers_recipes_are_those_of_its_experiment(repository):
     assert Recipe.model_validate(text).schedule == "constant"
 
 
-def test_an_experiment_takes_a_recipe_by_name(repository):
-    values = yaml.safe_load((repository / "config/demos/demo.yaml").read_text())
-    plain = validate(values)
+def test_an_experiment_takes_a_recipe_by_name(demo):
+    plain = validate(demo)
     assert plain.recipes["adapt"].stages is None
-    values["recipes"]["adapt"] = {"like": "gosal", "steps": 128, **SHAPE, "checkpoint_every": 64}
-    adapt = validate(values).recipes["adapt"]
+    demo["recipes"]["adapt"] = {"like": "gosal", "steps": 128, **SHAPE, "checkpoint_every": 64}
+    adapt = validate(demo).recipes["adapt"]
     assert (adapt.steps, [stage.steps for stage in adapt.stages]) == (128, [35, 93])
 
 
@@ -138,17 +137,16 @@ def test_budgets_of_stages_keep_their_proportions_or_are_changed_one_by_one():
     assert steps({"stages": {"embeddings": {"steps": 7}, "everything": {"tokens": 1}}}) == [7, 1]
 
 
-def staged_demo(repository, **mixtures):
+def staged_demo(demo, **mixtures):
     """Return the demo's values with Gosal et al.'s recipe, its stages' mixtures given by name."""
-    values = yaml.safe_load((repository / "config/demos/demo.yaml").read_text())
     stages = {stage: {"mixture": mixture} for stage, mixture in mixtures.items()}
     changes = {"like": "gosal", **SHAPE, "steps": 128, "checkpoint_every": 64}
-    values["recipes"]["adapt"] = {**changes, "stages": stages}
-    return values
+    demo["recipes"]["adapt"] = {**changes, "stages": stages}
+    return demo
 
 
-def test_an_experiment_gives_stages_of_a_named_recipe_their_mixtures(repository):
-    values = staged_demo(repository, embeddings="adaptation", everything="bilingual")
+def test_an_experiment_gives_stages_of_a_named_recipe_their_mixtures(demo):
+    values = staged_demo(demo, embeddings="adaptation", everything="bilingual")
     experiment = validate(values)
     first, second = experiment.recipes["adapt"].stages
     assert (first.mixture, second.mixture) == ("adaptation", "bilingual")
@@ -160,8 +158,8 @@ def test_an_experiment_gives_stages_of_a_named_recipe_their_mixtures(repository)
     assert "stage_mixtures" not in runs["mistral-base"]
 
 
-def test_a_stage_without_a_mixture_has_the_groups(repository):
-    values = staged_demo(repository, everything="bilingual")
+def test_a_stage_without_a_mixture_has_the_groups(demo):
+    values = staged_demo(demo, everything="bilingual")
     experiment = validate(values)
     adapt = experiment.recipes["adapt"]
     assert stage_mixtures(adapt, "adaptation") == {
@@ -171,9 +169,9 @@ def test_a_stage_without_a_mixture_has_the_groups(repository):
     assert stage_mixtures(adapt, "bilingual") == {}
 
 
-def test_a_run_that_keeps_its_vocabulary_has_no_new_rows_to_train(repository):
+def test_a_run_that_keeps_its_vocabulary_has_no_new_rows_to_train(demo):
     """All other runs of the recipe have some, whatever made them."""
-    values = staged_demo(repository, embeddings="adaptation")
+    values = staged_demo(demo, embeddings="adaptation")
     values["recipes"]["adapt"]["stages"]["embeddings"]["train"] = "new_rows"
     with pytest.raises(RevocabError) as caught:
         validate(values)
@@ -182,8 +180,8 @@ def test_a_run_that_keeps_its_vocabulary_has_no_new_rows_to_train(repository):
     assert "runs.mistral.methods.lapt" in runs and len(runs) == len(caught.value.problems)
 
 
-def test_stages_are_changed_by_name_only_where_they_are_named(repository):
-    values = staged_demo(repository, embedings="adaptation")
+def test_stages_are_changed_by_name_only_where_they_are_named(demo):
+    values = staged_demo(demo, embedings="adaptation")
     with pytest.raises(RevocabError, match="no stage 'embedings'"):
         validate(values)
     del values["recipes"]["adapt"]["like"]
@@ -191,14 +189,13 @@ def test_stages_are_changed_by_name_only_where_they_are_named(repository):
         validate(values)
 
 
-def test_a_recipe_like_another_of_the_file_and_one_of_its_own_name(repository):
+def test_a_recipe_like_another_of_the_file_and_one_of_its_own_name(demo):
     """A recipe's own name is that of the package; other names are those of the file first."""
-    values = yaml.safe_load((repository / "config/demos/demo.yaml").read_text())
-    values["recipes"]["gosal"] = {"like": "gosal", **SHAPE, "steps": 110, "checkpoint_every": 55}
+    demo["recipes"]["gosal"] = {"like": "gosal", **SHAPE, "steps": 110, "checkpoint_every": 55}
     stages = {"everything": {"learning_rate": 1e-3}}
-    values["recipes"]["last"] = {"like": "faster", "adam_beta2": 0.9}
-    values["recipes"]["faster"] = {"like": "gosal", "stages": stages}
-    recipes = validate(values).recipes
+    demo["recipes"]["last"] = {"like": "faster", "adam_beta2": 0.9}
+    demo["recipes"]["faster"] = {"like": "gosal", "stages": stages}
+    recipes = validate(demo).recipes
     assert [stage.steps for stage in recipes["faster"].stages] == [30, 80]
     assert recipes["faster"].stages[1].learning_rate == 1e-3
     assert recipes["last"] == recipes["faster"].model_copy(update={"adam_beta2": 0.9})
@@ -222,22 +219,20 @@ WRONG_LIKE = {
 
 
 @pytest.mark.parametrize("case", WRONG_LIKE)
-def test_a_recipe_that_is_like_no_other_is_one_line(repository, case):
+def test_a_recipe_that_is_like_no_other_is_one_line(demo, case):
     recipes, keys = WRONG_LIKE[case]
-    values = yaml.safe_load((repository / "config/demos/demo.yaml").read_text())
-    values["recipes"] |= recipes
+    demo["recipes"] |= recipes
     with pytest.raises(RevocabError) as caught:
-        validate(values)
+        validate(demo)
     assert [line.partition(": ")[0] for line in caught.value.problems] == keys
 
 
-def test_a_mixture_by_size_needs_room(repository):
-    values = yaml.safe_load((repository / "config/demos/demo.yaml").read_text())
-    values["mixtures"]["adaptation"] = {"world-it": "size", "world-en": 0.25}
-    assert validate(values).mixtures["adaptation"]["world-it"] == "size"
-    values["mixtures"]["adaptation"]["world-en"] = 1.0
+def test_a_mixture_by_size_needs_room(demo):
+    demo["mixtures"]["adaptation"] = {"world-it": "size", "world-en": 0.25}
+    assert validate(demo).mixtures["adaptation"]["world-it"] == "size"
+    demo["mixtures"]["adaptation"]["world-en"] = 1.0
     with pytest.raises(RevocabError, match="leaves nothing for the corpora with share 'size'"):
-        validate(values)
+        validate(demo)
 
 
 # Stages -------------------------------------------------------------------------------------------
@@ -251,10 +246,7 @@ def test_schedules_start_anew_in_each_stage():
     plan = StagePlan([first, second])
     rates = (PeakRates(1e-3, 0.0), PeakRates(5e-4, 0.1))
     for step in range(10):
-        factor = learning_rate_factor(
-            step, schedule="cosine", steps=10, warmup_steps=2, final_share=0.1
-        )
-        assert plan.learning_rate(rates, step) == pytest.approx(1e-3 * factor)
+        assert plan.learning_rate(rates, step) == pytest.approx(1e-3 * first.factor(step))
     assert [plan.learning_rate(rates, step) for step in (10, 12, 14, 29)] == pytest.approx(
         [0, 2.5e-4, 5e-4, 5e-4]
     )
@@ -302,10 +294,12 @@ def test_a_pattern_that_fits_nothing():
         StagePlan([stage]).groups(pico(False))
 
 
-def test_stages_that_do_not_make_up_the_run():
-    stage = Stage(name="a", steps=2, learning_rate=0.1, train=["embeddings"])
+def test_stages_and_a_warmup_that_do_not_fit_the_run():
+    run = {"steps": 3, "batch_size": 1, "learning_rate": 1, "checkpoint_every": 1, "seed": 1}
     with pytest.raises(ValidationError, match="2 steps in all, but steps is 3"):
-        Settings(steps=3, batch_size=1, learning_rate=1, checkpoint_every=1, seed=1, stages=[stage])
+        Settings(**run, stages=[Stage(name="a", steps=2, learning_rate=0.1)])
+    with pytest.raises(ValidationError, match="warmup_steps: 4; give 0 to 3"):
+        Settings(**run, warmup_steps=4)
 
 
 # By hand -----------------------------------------------------------------------------------------

@@ -138,13 +138,8 @@ def test_it_serves_as_helper_alone(demo):
     with pytest.raises(RevocabError) as caught:
         validate(demo)
     (problem,) = caught.value.problems
-    assert problem.startswith(
-        "runs.mistral.references.other.model: model 'rows' is vocabulary_only"
-    )
+    place = "runs.mistral.references.other.model: model 'rows' is vocabulary_only"
+    assert problem.startswith(place)
+    local = {"tokenizer": tokenizer, "path": "x", "vocabulary_only": True}
     with pytest.raises(RevocabError, match="vocabulary_only is for a model from the Hub"):
-        validate(
-            {
-                **demo,
-                "models": {"rows": {"tokenizer": tokenizer, "path": "x", "vocabulary_only": True}},
-            }
-        )
+        validate({**demo, "models": {"rows": local}})

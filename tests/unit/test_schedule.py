@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from revocab.training.stages import learning_rate_factor
+from revocab.training.stages import Stage
 
 
 def factor(step, schedule="cosine", steps=100, warmup=10, share=0.1):
-    return learning_rate_factor(
-        step, schedule=schedule, steps=steps, warmup_steps=warmup, final_share=share
-    )
+    return Stage(
+        name="all", learning_rate=1.0, schedule=schedule, steps=steps, warmup_steps=warmup,
+        final_learning_rate_share=share,
+    ).factor(step)  # fmt: skip
 
 
 #: Options, and the factor at steps. Half way of a cosine is the mean of 1 and the share; SAVA's

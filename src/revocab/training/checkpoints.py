@@ -7,13 +7,20 @@ group of languages is not judged by another's.
 Weights that are sharded over processes (FSDP) are exported one whole tensor at a time: a model that
 fits no single process is put together for none. The first process writes, and holds the tensor that
 it is writing.
+
+What a checkpoint says of itself is ``provenance.json`` and the card made of it. Its history begins
+with the base model and has an entry for every vocabulary and every training since. Nothing in it
+is a time, a machine or a path: equal trainings have equal bytes.
 """
 
 from __future__ import annotations
 
 import csv
+import json
 import math
+from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -21,8 +28,10 @@ from typing import TYPE_CHECKING, Any
 from revocab.closed import BEST
 from revocab.errors import RevocabError
 from revocab.io import write_json, write_text
+from revocab.languages import language_label
 from revocab.links import copy_present, link_or_copy
 from revocab.marker import MARKER
+from revocab.models import origin
 from revocab.models.findings import broken_rows, tensor_problem
 from revocab.models.folder import ModelFolder, files_of
 from revocab.models.token_rows import filled
@@ -37,7 +46,7 @@ from revocab.models.weights import (
     write_parts,
 )
 from revocab.output import OutputFolder, files_below, remove_own
-from revocab.training.records import HELDOUT
+from revocab.training.records import COLUMNS, HELDOUT
 from revocab.vocabulary.tokenizers.file_ids import TEMPLATES
 
 if TYPE_CHECKING:
@@ -52,6 +61,13 @@ CHAT_TEMPLATE = "chat_template.jinja"
 FILE_BYTES = 5 * 10**9
 #: What activation checkpointing puts into the names of what it wraps.
 WRAPPER = "_checkpoint_wrapped_module."
+CARD = "README.md"
+TRAINING = "Training"
+#: What a card says of the rows of a corpus.
+COUNTED = ("rows", "tokens", "bytes", "documents", "passes")
+#: What it says of an entry that is no training, where the entry has it.
+DESCRIBED = ("name", "method", "change", "options", "architecture", "seed")
+TEMPLATE = Path(__file__).with_name("card.md.j2")
 
 
 def weight_files(model_folder: Path) -> list[Path]:
@@ -69,20 +85,19 @@ def stored_dtype(model_folder: Path) -> torch.dtype:
     import torch
 
     stored = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
-    names = {name: getattr(torch, dtype) for name, dtype in stored.items()}
-    elements: dict[str, int] = {}
+    sizes: Counter[str] = Counter()
     for file in weight_files(model_folder):
         header, _ = read_header(file)
         for name, entry in header.items():
             if name != "__metadata__":
                 begin, end = entry["data_offsets"]
-                elements[entry["dtype"]] = elements.get(entry["dtype"], 0) + end - begin
-    commonest = max(sorted(elements), key=elements.__getitem__)
-    if commonest not in names:
+                sizes[entry["dtype"]] += end - begin
+    commonest = max(sorted(sizes), key=sizes.__getitem__)
+    if commonest not in stored:
         raise RevocabError(
-            f"{model_folder}: weights stored as {commonest}; give one of {', '.join(names)}"
+            f"{model_folder}: weights stored as {commonest}; give one of {', '.join(stored)}"
         )
-    return names[commonest]
+    return getattr(torch, stored[commonest])
 
 
 def step_folder(out: Path, step: int) -> Path:
@@ -161,27 +176,23 @@ def export_sharded(
     padded: Mapping[str, int] = MappingProxyType({}),
     texts: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Write sharded ``weights``, cast to ``dtype``, with the companions of ``source_folder``.
+    """Write sharded ``weights`` as :func:`export` writes whole ones.
 
     The padding of ``padded`` matrices, by name with their rows of tokens, is filled anew
-    (:mod:`revocab.models.token_rows`). ``texts`` are files beside them, by name. Every
-    process calls this; the one that ``writes`` makes the folder. Raises :class:`RevocabError` in
-    all of them, and writes nothing, if a weight is not finite, or is not
-    once it is cast.
+    (:mod:`revocab.models.token_rows`). Every process calls this; the one that ``writes`` makes the
+    folder. Raises :class:`RevocabError` in all of them.
     """
     _check_finite(weights, dtype, target_folder)
     files = in_files(weights, dtype, file_bytes, padded)
     if not writes:
-        for parts in files.values():
-            for part in parts:
-                for _ in part.blocks(BLOCK_BYTES):
-                    pass
+        for part in chain(*files.values()):
+            deque(part.blocks(BLOCK_BYTES), maxlen=0)
         return
     with OutputFolder(target_folder, KIND, [source_folder]).replaced(part=True) as temporary:
         for name, parts in files.items():
             write_parts(temporary / name, parts, {"format": "pt"})
         if len(files) > 1:
-            total = sum(part.size for parts in files.values() for part in parts)
+            total = sum(part.size for part in chain(*files.values()))
             places = {part.name: name for name, parts in files.items() for part in parts}
             index = {"metadata": {"total_size": total}, "weight_map": dict(sorted(places.items()))}
             write_json(temporary / INDEX, index)
@@ -295,3 +306,89 @@ def drop_checkpoints(training: Path, steps: Iterable[int], out: Path) -> None:
         remove_own(hidden)
         if hidden.is_dir():  # somebody's own files, which stay
             hidden.rename(folder)
+
+
+def documents(
+    model: Path,
+    settings: Mapping[str, Any],
+    packed: Mapping[str, Any],
+    checksums: Mapping[str, Any],
+    step: int,
+    heldout: Iterable[tuple[Any, ...]],
+) -> dict[str, str]:
+    """Return the texts of a checkpoint's provenance and card, by the names of their files.
+
+    ``model`` is what was trained, ``settings`` and ``packed`` are what the recipe and the manifest
+    of the rows say, ``heldout`` rows of ``heldout.csv`` of this ``step``.
+    """
+    training = {
+        "what": TRAINING,
+        "model": origin.name_of(model),
+        "step": step,
+        "tokens": step * settings["batch_size"] * packed["sequence_length"],
+        "sequence_length": packed["sequence_length"],
+        "recipe": settings,
+        "text": {"corpora": packed["corpora"], "languages": sorted(packed.get("languages", {}))},
+        "heldout": [dict(zip(COLUMNS[HELDOUT], row, strict=True)) for row in heldout],
+        "inputs": checksums,
+        "libraries": origin.library_versions(),
+    }
+    history = [*origin.history_of(model), training]
+    return {
+        origin.PROVENANCE: json.dumps({"history": history}, indent=2, ensure_ascii=False) + "\n",
+        CARD: card(history, origin.licence_of(model)),
+    }
+
+
+def card(history: list[dict[str, Any]], licence: Mapping[str, str]) -> str:
+    from jinja2 import Environment
+
+    training = history[-1]
+    base = origin.first_name(history) or training["model"]
+    head = {
+        "base_model": origin.first_id(history),
+        "base_model_relation": "finetune",
+        "language": training["text"]["languages"],
+        **licence,
+        "tags": ["vocabulary-adaptation", "revocab"],
+        "model-index": _model_index(base, training["heldout"]),
+    }
+    environment = Environment(trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
+    environment.filters |= {
+        "number": "{:,}".format,
+        "language": language_label,
+        "plain": _plain,
+    }
+    return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
+        head="\n".join(origin.front_matter(head)),
+        base=base,
+        training=training,
+        history=history,
+        counted=COUNTED,
+        described=DESCRIBED,
+        provenance=origin.PROVENANCE,
+    )
+
+
+def _model_index(name: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    from huggingface_hub import EvalResult
+    from huggingface_hub.repocard_data import eval_results_to_model_index
+
+    results = [
+        EvalResult(
+            task_type="text-generation",
+            dataset_type=row["corpus"],
+            dataset_name=f"{row['corpus']} (held out)",
+            metric_type="bits_per_byte",
+            metric_value=row["bits_per_byte"],
+        )
+        for row in rows
+    ]
+    return eval_results_to_model_index(name, results) if results else []
+
+
+def _plain(value: Any) -> str:
+    """Return a value as one line of Markdown code, or as it is if it is a word or number."""
+    if isinstance(value, dict | list):
+        return f"`{json.dumps(value, ensure_ascii=False)}`"
+    return str(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,7 +77,7 @@ def heldout_losses(
 
     Of several processes (torch.distributed) each computes every n-th batch; all return the same
     sums, added in the order of one process. ``through_forward`` calls the model itself, whose
-    forward is :func:`revocab.training.loss.loss_forward`: sharded weights (FSDP) are put
+    forward is :func:`revocab.training.loss.next_token_loss`: sharded weights (FSDP) are put
     together by that call only, in the precision of their training. All processes then make equally
     many calls, since each is a meeting.
     """
@@ -88,6 +88,7 @@ def heldout_losses(
         begin = 0
         while begin < len(corpus.lengths):
             end = begin + max(1, budget // int(corpus.lengths[begin]))
+            end = min(end, len(corpus.lengths))
             work.append((number, corpus, slice(begin, end)))
             begin = end
     rank, processes = 0, 1
@@ -104,7 +105,7 @@ def heldout_losses(
                 ids, lengths, learned = windows(corpus, batch, device)
                 sums[place] = model(input_ids=ids, lengths=lengths, learned=learned)
         else:
-            sums[place] = batch_loss(model, corpus, batch, device)
+            sums[place] = batch_loss(model, corpus, batch.start, batch.stop)
     model.train(training)
     # The first value of every process, then the second of each, and so on.
     ordered = sums.tolist()
@@ -128,35 +129,22 @@ def windows(
     return ids, corpus.lengths[batch].to(device), learned
 
 
-def batch_loss(
-    model: Any, corpus: HeldoutCorpus, batch: slice, device: torch.device
-) -> torch.Tensor:
-    """Return the summed loss of some windows, of fewer at once where memory runs out."""
-
-    def compute(part: slice) -> torch.Tensor:
-        return summed_loss(model, *windows(corpus, part, device))
-
-    return in_halves(compute, batch.start, min(batch.stop, len(corpus.lengths)))
-
-
-def in_halves(compute: Callable[[slice], torch.Tensor], begin: int, end: int) -> torch.Tensor:
-    """Return what ``compute`` sums over rows ``begin`` to ``end``, half by half where memory ends.
+def batch_loss(model: Any, corpus: HeldoutCorpus, begin: int, end: int) -> torch.Tensor:
+    """Return the summed loss of windows ``begin`` to ``end``, half by half where memory ends.
 
     The sum of two halves is that of the whole but for rounding. Raises :class:`RevocabError` where
-    a single row is too much.
+    a single window is too much.
     """
-    if end - begin == 1:
-        try:
-            return compute(slice(begin, end))
-        except torch.OutOfMemoryError as error:
-            raise RevocabError(OUT_OF_MEMORY) from error
+    device = next(model.parameters()).device
     try:
-        return compute(slice(begin, end))
-    except torch.OutOfMemoryError:
-        pass  # what the error holds of the failed pass is free only outside of this block
+        return summed_loss(model, *windows(corpus, slice(begin, end), device))
+    except torch.OutOfMemoryError as error:
+        if end - begin == 1:
+            raise RevocabError(OUT_OF_MEMORY) from error
+    # Here, since what the error holds of the failed pass is free only outside of that block.
     torch.cuda.empty_cache()
     middle = (begin + end) // 2
-    return in_halves(compute, begin, middle) + in_halves(compute, middle, end)
+    return batch_loss(model, corpus, begin, middle) + batch_loss(model, corpus, middle, end)
 
 
 def check_heldout(rows: list[tuple[Any, ...]]) -> None:
@@ -203,25 +191,19 @@ def measure_heldout(
 
     check_files(out, inputs=[heldout, *models.values()])
     corpora, manifest = open_heldout(heldout)
-    configs = {
-        step: AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        for step, folder in models.items()
-    }
-    problems = [
-        problem
-        for step, folder in sorted(models.items())
-        for problem in (
-            *foreign_ids(folder, {heldout: ("held-out windows", manifest)}),
-            *misfits("held-out windows", manifest, configs[step], folder),
-        )
-    ]
-    refuse(problems)
-    rows: list[tuple[Any, ...]] = []
+    configs: dict[int, Any] = {}
+    problems: list[str] = []
     for step, folder in sorted(models.items()):
-        where = choose_device(device)
-        model = load_causal_lm(
-            folder, dtype=torch.float32, config=configs[step], device=where, gpus=gpus
+        configs[step] = AutoConfig.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=False
         )
+        problems += foreign_ids(folder, {heldout: ("held-out windows", manifest)})
+        problems += misfits("held-out windows", manifest, configs[step], folder)
+    refuse(problems)
+    options: Any = {"dtype": torch.float32, "device": choose_device(device), "gpus": gpus}
+    rows: list[tuple[Any, ...]] = []
+    for step, config in configs.items():
+        model = load_causal_lm(models[step], config=config, **options)
         of_step = heldout_rows(model, corpora, step)
         check_heldout(of_step)
         rows += of_step

@@ -205,29 +205,23 @@ def _configs(model: Any, plan: StagePlan, options: dict[int, Lora]) -> dict[int,
     linear = [name for name in named if layer_of(name) is not None]
     configs, problems = {}, []
     for stage, lora in options.items():
-        count = layers_in(linear)
+        count = len({layer_of(module) for module in linear})
         where = f"stage {plan.stages[stage].name}: lora"
         problems += [f"{where}.{line}" for line in lora_problems(lora, linear)]
-        layers = None if lora.layers is None else sorted({number % count for number in lora.layers})
-        modules, _ = chosen_modules(lora.modules, linear)
         configs[stage] = LoraConfig(
             task_type="CAUSAL_LM",
             r=lora.rank,
             lora_alpha=lora.alpha,
-            target_modules=modules,
-            layers_to_transform=layers,
+            target_modules=chosen_modules(lora.modules, linear)[0],
+            layers_to_transform=sorted({n % count for n in lora.layers}) if lora.layers else None,
         )
     refuse(problems)
     return configs
 
 
-def layers_in(linear: Sequence[str]) -> int:
-    return len({layer_of(module) for module in linear})
-
-
 def lora_problems(lora: Lora, linear: Sequence[str]) -> Iterator[str]:
     """Yield what a model with these ``linear`` modules in its layers lacks for an adapter."""
-    count = layers_in(linear)
+    count = len({layer_of(module) for module in linear})
     for number in lora.layers or ():
         if not -count <= number < count:
             yield f"layers: {number}: the model has {count}; give {-count} to {count - 1}"
@@ -260,18 +254,15 @@ def frozen_linear(model: Any, groups: Iterable[ParameterGroup], stages: int) -> 
 
     What an adapter of an earlier stage is merged into does change.
     """
-    trained = {name for group in groups for name in group.names}
-    named = {
-        name: weight for name, weight in model.named_parameters() if layer_of(name) is not None
-    }
+    named = dict(model.named_parameters())
     merged = {adapter_name(stage) for stage in range(stages - 1)}
     changed = {name.partition(".lora_")[0] for name in named if adapter_of(name) in merged}
+    trained = {name for group in groups for name in group.names}
     return [
         name
         for name, weight in named.items()
-        if name not in trained
-        and weight.dim() == 2
-        and plain_name(name).removesuffix(".weight") not in changed
+        if layer_of(name) is not None and name not in trained and weight.dim() == 2
+        if plain_name(name).removesuffix(".weight") not in changed
     ]
 
 

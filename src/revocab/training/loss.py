@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import nn
 from torch.nn import functional
 
 from revocab.models.shape import CPU_CHUNK_ELEMENTS, GPU_CHUNK_ELEMENTS, has_plain_head
@@ -111,6 +110,7 @@ def next_token_loss(
     input_ids: torch.Tensor,
     position_ids: torch.Tensor | None = None,
     predicted: torch.Tensor | None = None,
+    lengths: torch.Tensor | None = None,
     learned: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """Return the mean loss over the ``B (L - 1)`` predicted tokens of [B, L] ids, no padding.
@@ -119,8 +119,11 @@ def next_token_loss(
     them (transformers makes the block mask from them); with ``learned`` [B, L], booleans, those
     tokens are predicted and no others, none of which is a conversation's first. With ``predicted``
     [B], the tokens predicted in the whole step, the sum is divided by that number, so that micro
-    batches add up to the step's mean.
+    batches add up to the step's mean. With ``lengths`` [B] it is :func:`summed_loss`. A model in
+    training has this as its ``forward``.
     """
+    if lengths is not None:
+        return summed_loss(model, input_ids, lengths, learned)
     keep_BL = None if learned is None else learned[:, 1:]
     mean, count = _mean_loss(model, input_ids, keep_BL, position_ids)
     return mean if predicted is None else mean * (count / predicted[0])
@@ -152,20 +155,6 @@ def _mean_loss(
     # Through the class: the instance's forward may be that to the loss.
     logits_NV = chosen(type(model).forward(model, **inputs).logits[:, :-1])
     return functional.cross_entropy(logits_NV[:, :tokens].float(), labels_N), len(labels_N)
-
-
-def loss_forward(
-    model: nn.Module,
-    input_ids: torch.Tensor,
-    position_ids: torch.Tensor | None = None,
-    predicted: torch.Tensor | None = None,
-    lengths: torch.Tensor | None = None,
-    learned: torch.Tensor | None = None,
-) -> torch.Tensor:
-    """Return :func:`next_token_loss`, or with ``lengths`` :func:`summed_loss`."""
-    if lengths is not None:
-        return summed_loss(model, input_ids, lengths, learned)
-    return next_token_loss(model, input_ids, position_ids, predicted, learned)
 
 
 @torch.no_grad()

@@ -117,12 +117,10 @@ def in_shares(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     stages = base.get("stages", ())
     if not {"steps", "tokens"} & changes.keys() or not all("tokens" in stage for stage in stages):
         return base
+    shared = [dict(stage) for stage in stages]
     total = sum(stage["tokens"] for stage in stages)
-    shared = [
-        {**{key: value for key, value in stage.items() if key != "tokens"},
-         "share": stage["tokens"] / total}
-        for stage in stages
-    ]  # fmt: skip
+    for stage in shared:
+        stage["share"] = stage.pop("tokens") / total
     return {**base, "stages": shared} if stages else base
 
 

@@ -90,15 +90,11 @@ class PackingOptions(LossOptions, ConversationOptions):
     )
 
     @model_validator(mode="after")
-    def _one_fate(self) -> PackingOptions:
+    def _fits_loss(self) -> PackingOptions:
         if self.cut_too_long and self.drop_too_long:
             raise ValueError(
                 "drop_too_long and cut_too_long: a long conversation is left out or cut; give one"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _fits_loss(self) -> PackingOptions:
         fields = type(self).model_fields
         idle = [
             key

@@ -51,23 +51,18 @@ class LossTables:
         events: bool = False,
     ):
         self.folder = folder
-        columns_of = {name: COLUMNS[name] for name in names}
         self.events = None
         if events:
             from torch.utils.tensorboard import SummaryWriter
 
             step = int(resume_from.name.rpartition("-")[2]) if resume_from is not None else -1
             self.events = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
-        for name, columns in columns_of.items():
-            before = (
-                (resume_from / name).read_bytes()
-                if resume_from is not None
-                else (",".join(columns) + "\n").encode()
-            )
+        self._handles = {}
+        for name in names:
+            header = (",".join(COLUMNS[name]) + "\n").encode()
+            before = header if resume_from is None else (resume_from / name).read_bytes()
             (folder / name).write_bytes(before)
-        self._handles = {
-            name: (folder / name).open("a", encoding="utf-8", newline="") for name in columns_of
-        }
+            self._handles[name] = (folder / name).open("a", encoding="utf-8", newline="")
 
     def append(self, name: str, rows: Iterable[tuple[Any, ...]]) -> None:
         """Append rows to table ``name`` and hand them to the operating system at once."""
@@ -156,21 +151,21 @@ def manifest_of(run: TrainingRun, inputs: TrainingInputs, best: dict[str, Any]) 
     rows = settings.steps * settings.batch_size
     tokens = rows * packed["sequence_length"]
     plan = settings.plan
-    stages = {step: plan.index(step - 1) for step in settings.checkpoint_steps}
-    adapters = []
-    for step, stage in stages.items():
+    exported, adapters = [], []
+    for step in settings.checkpoint_steps:
+        exported.append({"step": step, "path": str(checkpoints.step_folder(Path(), step))})
+        stage = plan.index(step - 1)
         if plan.stages[stage].lora:
             path, base = checkpoints.adapter_folder(Path(), step), plan.begins[stage]
             # "base" is the step whose weights it changes.
             adapters.append({"step": step, "path": str(path), "base": base})
-    exported = {step: checkpoints.step_folder(Path(), step) for step in settings.checkpoint_steps}
     libraries = (accelerate, torch, transformers)
     return {
         "steps": settings.steps,
         "tokens": tokens,
         "bytes": inputs.packed.bytes,
         "sequence_length": packed["sequence_length"],
-        "checkpoints": [{"step": step, "path": str(path)} for step, path in exported.items()],
+        "checkpoints": exported,
         **best,
         **({"adapters": adapters} if adapters else {}),
         "settings": settings.described(),

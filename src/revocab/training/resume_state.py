@@ -89,14 +89,6 @@ def save(
     if tables is not None:
         tables.copy_to(folder)
         seal(folder)
-        prune(root)
-
-
-def load_weights(folder: Path, model: Any) -> None:
-    """Load weights that are not sharded."""
-    from safetensors.torch import load_model
-
-    load_model(model, folder / WEIGHTS)
 
 
 def load(
@@ -124,6 +116,7 @@ def load(
 
 
 def seal(folder: Path) -> None:
+    """Write the checksums of a state, and remove all but the newest states beside it."""
     sums = {}
     for path in sorted(file for file in folder.rglob("*") if file.is_file()):
         if path.name != CHECKSUMS:
@@ -131,11 +124,8 @@ def seal(folder: Path) -> None:
                 os.fsync(handle.fileno())
             sums[path.relative_to(folder).as_posix()] = io.sha256(path)
     io.write_json(folder / CHECKSUMS, sums)
-
-
-def prune(root: Path) -> None:
-    for folder in states(root)[KEPT:]:
-        shutil.rmtree(folder)
+    for old in states(folder.parent)[KEPT:]:
+        shutil.rmtree(old)
 
 
 def is_whole(folder: Path) -> bool:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -162,44 +164,33 @@ class Stage(Closed):
             )
 
     def factor(self, step: int) -> float:
-        return learning_rate_factor(
-            step,
-            schedule=self.schedule,
-            steps=self.steps,
-            warmup_steps=self.warmup_steps,
-            final_share=self.final_learning_rate_share,
-        )
+        """Return the multiple of the peak learning rate used by the update after ``step`` updates.
+
+        Linear warm-up ``step / warmup_steps`` from 0, then 1 (``constant``) or, with
+        ``tau = (step - warmup_steps) / (steps - warmup_steps)`` and ``f`` the final share,
+        ``f + (1 - f) (1 + cos(pi tau)) / 2`` (``cosine``), the released SAVA recipe (llm-foundry's
+        ``cosine_with_warmup``), or ``f + (1 - f) (1 - tau)`` (``linear``). As there, the first
+        update of a warm-up has rate 0. ``inverse_sqrt`` knows neither end nor floor: with ``t`` the
+        steps of the warm-up, or :data:`TIMESCALE` where there is none, it is
+        ``sqrt(t / (step - warmup_steps + t))``, as in transformers' ``get_inverse_sqrt_schedule``.
+        """
+        if step < self.warmup_steps:
+            return step / self.warmup_steps
+        after, final = step - self.warmup_steps, self.final_learning_rate_share
+        if self.schedule == "constant":
+            return 1.0
+        if self.schedule == "inverse_sqrt":
+            timescale = self.warmup_steps or TIMESCALE
+            return math.sqrt(timescale / (after + timescale))
+        progress = min(1.0, after / max(1, self.steps - self.warmup_steps))
+        if self.schedule == "linear":
+            return final + (1.0 - final) * (1.0 - progress)
+        return final + (1.0 - final) * (1.0 + math.cos(math.pi * progress)) / 2.0
 
     def described(self) -> dict[str, Any]:
         """Return what the stage does as plain data; rates that a group inherits are left out."""
         values = self.model_dump(exclude_none=True)
         return {key: values[key] for key in DESCRIBED if key in values}
-
-
-def learning_rate_factor(
-    step: int, *, schedule: Schedule, steps: int, warmup_steps: int, final_share: float
-) -> float:
-    """Return the multiple of the peak learning rate used by the update after ``step`` updates.
-
-    Linear warm-up ``step / warmup_steps`` from 0, then 1 (``constant``) or, with
-    ``tau = (step - warmup_steps) / (steps - warmup_steps)`` and ``f = final_share``,
-    ``f + (1 - f) (1 + cos(pi tau)) / 2`` (``cosine``), the released SAVA recipe (llm-foundry's
-    ``cosine_with_warmup``), or ``f + (1 - f) (1 - tau)`` (``linear``). As there, the first update
-    of a warm-up has rate 0. ``inverse_sqrt`` knows neither end nor floor: with ``t`` the steps of
-    the warm-up, or :data:`TIMESCALE` where there is none, it is ``sqrt(t / (step - warmup_steps +
-    t))``, as in transformers' ``get_inverse_sqrt_schedule``.
-    """
-    if step < warmup_steps:
-        return step / warmup_steps
-    if schedule == "constant":
-        return 1.0
-    if schedule == "inverse_sqrt":
-        timescale = warmup_steps or TIMESCALE
-        return math.sqrt(timescale / (step - warmup_steps + timescale))
-    progress = min(1.0, (step - warmup_steps) / max(1, steps - warmup_steps))
-    if schedule == "linear":
-        return final_share + (1.0 - final_share) * (1.0 - progress)
-    return final_share + (1.0 - final_share) * (1.0 + math.cos(math.pi * progress)) / 2.0
 
 
 @dataclass(frozen=True)
@@ -226,28 +217,19 @@ class StagePlan:
 
     def __init__(self, stages: Iterable[Stage]):
         self.stages = tuple(stages)
-        ends, end = [], 0
-        for stage in self.stages:
-            end += stage.steps
-            ends.append(end)
-        self.ends = tuple(ends)
-        self.begins = (0, *ends[:-1])
+        self.ends = tuple(accumulate(stage.steps for stage in self.stages))
+        self.begins = (0, *self.ends[:-1])
 
     def index(self, step: int) -> int:
         """Return the number of the stage that makes the update after ``step`` updates."""
-        for number, end in enumerate(self.ends):
-            if step < end:
-                return number
-        return len(self.stages) - 1
-
-    def factor(self, step: int) -> float:
-        number = self.index(step)
-        return self.stages[number].factor(step - self.begins[number])
+        return min(bisect_right(self.ends, step), len(self.ends) - 1)
 
     def learning_rate(self, rates: tuple[PeakRates | None, ...], step: int) -> float:
         """Return the learning rate at ``step`` of a group with these rates; 0 while frozen."""
-        current = rates[self.index(step)]
-        return 0.0 if current is None else current.learning_rate * self.factor(step)
+        number = self.index(step)
+        if (current := rates[number]) is None:
+            return 0.0
+        return current.learning_rate * self.stages[number].factor(step - self.begins[number])
 
     def groups(self, model: Any) -> list[ParameterGroup]:
         """Split the model's parameters by their rates, in the model's order.
@@ -261,6 +243,11 @@ class StagePlan:
             for number, stage in enumerate(self.stages)
         ]
         stages = [*zip(self.stages, members, strict=True)]
+        named_parts = [
+            (f"stage {stage.name}: {part!r} fits", part, names, parts.get(NEW_ROWS, set()))
+            for stage, parts in stages
+            for part, names in parts.items()
+        ]
         known = ", ".join(sorted({*PATTERNS, *MATRICES, ADDED_BLOCKS, LORA}))
         advice = {
             ADDED_BLOCKS: f"its config.json has no {ADDED_BLOCKS}; train a model that block"
@@ -268,18 +255,15 @@ class StagePlan:
         }
         usual = f"name a group ({known}) or give a regular expression"
         problems = [
-            f"stage {stage.name}: {part!r} fits no parameter of the model;"
-            f" {advice.get(part, usual)}"
-            for stage, parts in stages
-            for part, names in parts.items()
+            f"{place} no parameter of the model; {advice.get(part, usual)}"
+            for place, part, names, _ in named_parts
             if not names
         ]
         problems += [
-            f"stage {stage.name}: {part!r} fits an embedding or head, of which train: {NEW_ROWS}"
-            " moves new rows alone; correct the pattern"
-            for stage, parts in stages
-            for part, names in parts.items()
-            if part != NEW_ROWS and names & parts.get(NEW_ROWS, set())
+            f"{place} an embedding or head, of which train: {NEW_ROWS} moves new rows alone;"
+            " correct the pattern"
+            for place, part, names, matrices in named_parts
+            if part != NEW_ROWS and names & matrices
         ]
         refuse(problems)
         groups: dict[tuple[PeakRates | None, ...], ParameterGroup] = {}

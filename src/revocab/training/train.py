@@ -270,10 +270,16 @@ def _prepared(run: TrainingRun, output: ResumableFolder | None) -> tuple[Trainin
     with accelerator.main_process_first():
         state = resume_state.find(root, mark, _tell if writes else None)
         recorded = micro.recorded() if resume_state.belongs(root, mark) else None
-    if output is not None:
-        _clear(output, mark, keep_state=state is not None)
     tables = None
-    if writes:
+    if output is not None:  # remove what an earlier or killed run left, but for a state to resume
+        output.hold()
+        output.remove("manifest.json", "timing.json")
+        if state is None:
+            # The state goes before the checkpoints that it stands on, so that a kill in between
+            # leaves none that would go on without them.
+            resume_state.discard(root)
+            output.remove("checkpoints", "adapters", EVENTS)
+            resume_state.begin(root, mark)
         names = tables_of(run.settings)
         tables = LossTables(run.out, names, resume_from=state, events=run.tensorboard)
     training = Training(run, inputs, accelerator, tables, micro)
@@ -309,18 +315,3 @@ def _explained(run: TrainingRun) -> Iterator[None]:
 
 def _tell(message: str) -> None:
     print(message, file=sys.stderr)
-
-
-def _clear(output: ResumableFolder, mark: str, *, keep_state: bool) -> None:
-    """Claim the folder; remove what an earlier or killed run left, but for a state to keep.
-
-    The state goes before the checkpoints that it stands on, so that a kill in between leaves none
-    that would go on without them.
-    """
-    root = output.path / "state"
-    output.hold()
-    output.remove("manifest.json", "timing.json")
-    if not keep_state:
-        resume_state.discard(root)
-        output.remove("checkpoints", "adapters", EVENTS)
-        resume_state.begin(root, mark)

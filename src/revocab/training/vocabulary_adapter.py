@@ -27,7 +27,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.distributed.tensor import DTensor
@@ -83,15 +83,6 @@ def drop_other_rows(parameters: Iterable[torch.Tensor], new_V: torch.Tensor) -> 
             own_part(parameter.grad)[others_N] = 0
 
 
-def summed(parameter: Any, own: torch.Tensor) -> torch.Tensor:
-    """Return the sum of a number over the processes that share the rows of ``parameter``."""
-    for dimension, placement in enumerate(getattr(parameter, "placements", ())):
-        if placement.is_shard():
-            group = parameter.device_mesh.get_group(dimension)
-            torch.distributed.all_reduce(own, group=group)
-    return own
-
-
 @contextmanager
 def exact_products() -> Iterator[None]:
     """Multiply float32 matrices in float32: fewer bits would not even copy a one-hot row."""
@@ -105,17 +96,6 @@ def exact_products() -> Iterator[None]:
 
 def side_by_side(parts_ND: Sequence[torch.Tensor]) -> torch.Tensor:
     return parts_ND[0] if len(parts_ND) == 1 else torch.cat([*parts_ND], dim=1)
-
-
-class Departure(NamedTuple):
-    """How far the rows of shared tokens in a block of A are from where they began."""
-
-    #: Rows of the block, and the source ids of their tokens.
-    row_S: torch.Tensor
-    source_S: torch.Tensor
-    #: ``A_w - A0_w``, and its norm.
-    change_SV: torch.Tensor
-    norm_S: torch.Tensor
 
 
 @dataclass
@@ -178,15 +158,19 @@ class VocabularyAdapter:
             }
         return {"step": torch.zeros((), device=parameter.device), **matrices}
 
-    def departure(self, own_NV: torch.Tensor, part: slice, first: int) -> Departure:
-        """Return the change of the shared rows in a block, whose rows are ``first`` and on."""
+    def departure(self, own_NV: torch.Tensor, part: slice, first: int) -> tuple[torch.Tensor, ...]:
+        """Return how far the shared rows in a block of A are from where they began: rows of the
+        block, source ids of their tokens, ``A_w - A0_w`` [S, V] and its norm [S].
+
+        ``own_NV`` are the rows of A from ``first`` on, and ``part`` the block in them.
+        """
         shared_S, edges = self.weights.shared_S, torch.tensor([part.start, part.stop]) + first
         here = slice(*torch.searchsorted(shared_S, edges).tolist())
         row_S = (shared_S[here] - first - part.start).to(own_NV.device)
         source_S = self._source_of_shared_S[here].to(own_NV.device)
         change_SV = own_NV[part][row_S]
         change_SV[torch.arange(len(row_S), device=own_NV.device), source_S] -= 1
-        return Departure(row_S, source_S, change_SV, change_SV.norm(dim=1))
+        return row_S, source_S, change_SV, change_SV.norm(dim=1)
 
     def pull(self, norm_S: torch.Tensor) -> torch.Tensor:
         """Return what the auxiliary gradient multiplies changes of these norms by; 0 at A0."""
@@ -200,7 +184,7 @@ class VocabularyAdapter:
         state: Mapping[str, torch.Tensor],
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return ``|dA|^2`` and the mean norm of the shared rows' change, over all processes."""
-        parameter = matrices[0]
+        parameter: Any = matrices[0]
         own, gradients_ND = [*map(own_part, matrices)], [*map(own_part, gradients)]
         own_NV, first = own_part(state["adapter"]), own_rows(parameter).start
         sums = torch.zeros(2, dtype=torch.float64, device=own_NV.device)
@@ -215,7 +199,11 @@ class VocabularyAdapter:
                 moved_SD = matrix_SD - self.source_VD[source_S]
                 cross_S = pull_S * (g_ND[row_S] * moved_SD).sum(1)
                 sums[0] += (2 * cross_S + (pull_S * norm_S) ** 2).sum(dtype=torch.float64)
-        square, total = summed(parameter, sums)
+        for dimension, placement in enumerate(getattr(parameter, "placements", ())):
+            if placement.is_shard():  # among the processes that share the rows
+                group = parameter.device_mesh.get_group(dimension)
+                torch.distributed.all_reduce(sums, group=group)
+        square, total = sums
         return square.clamp(min=0), total / max(1, len(self.weights.shared_S))
 
     def step(
@@ -332,24 +320,21 @@ class AdapterAdamW(torch.optim.AdamW):
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> Any:
-        try:
-            return self._step(closure)
-        except torch.OutOfMemoryError as error:
-            raise RevocabError(OUT_OF_MEMORY) from error
-
-    def _step(self, closure: Any) -> Any:
         held = []
         for group, matrices, adapter in self.adapted() if self.adapting else ():
             if gradients := gradients_of(matrices):
                 held.append((group, matrices, adapter, gradients))
             for parameter in matrices:
                 parameter.grad = None
-        loss = super().step(closure)
-        with exact_products():
-            for group, matrices, adapter, gradients in held:
-                scale = torch.ones(()) if self._scale is None else self._scale
-                state = self._adapter_state(matrices, adapter)
-                adapter.step(matrices, gradients, state, group, scale.to(gradients[0].device))
+        try:
+            loss = super().step(closure)
+            with exact_products():
+                for group, matrices, adapter, gradients in held:
+                    scale = torch.ones(()) if self._scale is None else self._scale
+                    state = self._adapter_state(matrices, adapter)
+                    adapter.step(matrices, gradients, state, group, scale.to(gradients[0].device))
+        except torch.OutOfMemoryError as error:
+            raise RevocabError(OUT_OF_MEMORY) from error
         self._scale = None
         return loss
 
@@ -420,9 +405,7 @@ def _makes(adapter: VocabularyAdapter, parameter: torch.Tensor) -> bool:
     """
     if parameter.shape != (len(adapter.weights), adapter.source_VD.shape[1]):
         return False
-    made_ND = adapter.weights.combine(adapter.source_VD, slice(0, len(parameter)))
-    kept_N = (made_ND != 0).any(1)
-    near_ND = torch.isclose(
-        made_ND, parameter.detach(), rtol=2**-7, atol=1e-6 * float(made_ND.abs().max())
-    )
-    return bool(near_ND[kept_N].all())
+    rows_ND = adapter.weights.combine(adapter.source_VD, slice(0, len(parameter)))
+    atol = 1e-6 * float(rows_ND.abs().max())
+    near_ND = torch.isclose(rows_ND, parameter.detach(), rtol=2**-7, atol=atol)
+    return bool(near_ND[(rows_ND != 0).any(1)].all())
