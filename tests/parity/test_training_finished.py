@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -164,4 +167,45 @@ def test_a_checkpoint_that_is_gone_is_made_again(inputs, reference, tmp_path):
     out = copy(reference / "done", tmp_path)
     (out / "checkpoints/step-000004/model.safetensors").unlink()
     train(run_of(inputs, out))
+    assert tree(out) == tree(reference / "done")
+
+
+SUPPORT = Path(__file__).resolve().parents[1] / "support"
+KILLED = """
+import os, shutil, signal, sys
+sys.path.insert(0, sys.argv[1])
+import torch
+torch.set_num_threads(1)
+from pathlib import Path
+from training_pico import run_of
+from revocab.marker import MARKER
+from revocab.output import ResumableFolder
+from revocab.training import resume_state
+from revocab.training.train import train
+plain, removed = os.unlink, []
+def unlink(*arguments, **named):
+    plain(*arguments, **named)
+    removed.append(arguments)
+    if len(removed) == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+def armed(root, discard=resume_state.discard):
+    if (root.parent / "manifest.json").is_file():
+        os.unlink = unlink
+    discard(root)
+resume_state.discard = armed
+train(run_of(Path(sys.argv[2]), Path(sys.argv[3])))
+"""
+
+
+@pytest.mark.long
+def test_a_real_kill_in_the_middle_of_it(inputs, reference, tmp_path, capsys):
+    out = tmp_path / "out"
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, SUPPORT, inputs, out],
+        env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert (out / "manifest.json").is_file() and [*(out / ".state.discarded").rglob("*")]
+    train(run_of(inputs, out))
+    assert "this training is finished" in capsys.readouterr().err
     assert tree(out) == tree(reference / "done")
