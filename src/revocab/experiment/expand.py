@@ -233,6 +233,14 @@ class Expansion:
             donor=self.checkpoint(entry.donor),
         )
 
+    def group_runs(self, group_id: str, group: RunGroup) -> Iterator[Run]:
+        yield as_it_is(self.experiment, group_id, BASE, group.label, group.source, BASE)
+        for name, reference in group.references.items():
+            shown = reference.label, reference.model
+            yield as_it_is(self.experiment, group_id, name, *shown, "reference")
+        for name in group.methods:
+            yield self.made_run(group_id, group, name)
+
 
 def method_of(group: RunGroup, name: str) -> Method:
     return methods()[group.methods[name].method]
@@ -252,12 +260,7 @@ def expand(experiment: Experiment) -> list[Run]:
     first: dict[tuple[str, Chat | None, int | None], str] = {}
     expansion = Expansion(experiment)
     for group_id, group in experiment.runs.items():
-        unchanged = {BASE: (group.label, group.source, BASE)}
-        for name, reference in group.references.items():
-            unchanged[name] = (reference.label, reference.model, "reference")
-        of_group = [as_it_is(experiment, group_id, name, *how) for name, how in unchanged.items()]
-        of_group += [expansion.made_run(group_id, group, name) for name in group.methods]
-        for run in of_group:
+        for run in expansion.group_runs(group_id, group):
             same = run.id if run.made else first.setdefault((run.source, *group.asking), run.id)
             runs.append(run if same == run.id else replace(run, scores_of=same))
     return runs

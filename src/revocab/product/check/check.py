@@ -56,7 +56,9 @@ def check(model: str = model_field("model to look at"), *, options: CheckOptions
 
 
 def examine(model: str, options: CheckOptions) -> tuple[list[Finding], str]:
-    """Return what is wrong, or left in a mended copy, and what the terminal shows."""
+    """Look at a model, and write what the options name; return what is wrong with it, or left of
+    that in a mended copy, and what the terminal shows.
+    """
     folder = local(Path(model), "model")
     to_screen = options.findings == Path("-")
     if options.findings is not None and not to_screen:
@@ -64,12 +66,7 @@ def examine(model: str, options: CheckOptions) -> tuple[list[Finding], str]:
     # Checked before the work: nothing that somebody else wrote is replaced.
     output = None if options.fix is None else OutputFolder(options.fix, "mended model", [folder])
     findings = look_at(folder)
-
-    def as_data(findings: Iterable[Finding]) -> list[dict[str, Any]]:
-        each = ((finding.fix is not None, replace(finding, fix=None)) for finding in findings)
-        return [{**asdict(finding), "fix": mends} for mends, finding in each]
-
-    report: dict[str, Any] = {"model": model, "findings": as_data(findings)}
+    report: dict[str, Any] = {"model": model, "findings": [*map(as_data, findings)]}
     lines = [*map(line_of, findings), f"{model}: {counts(findings)}"]
     codes = sorted({finding.code for finding in findings if finding.fix})
     if output is not None and not codes:
@@ -78,7 +75,7 @@ def examine(model: str, options: CheckOptions) -> tuple[list[Finding], str]:
         left_out = write_mended(Subject(folder), findings, output)
         findings = look_at(output.path)
         mended = {"folder": str(output.path), "codes": codes}
-        report["mended"] = {**mended, "findings": as_data(findings)}
+        report["mended"] = {**mended, "findings": [*map(as_data, findings)]}
         without = f" (without {', '.join(left_out)})" if left_out else ""
         lines.append(f"{output.path}{without}: mended {', '.join(codes)}; {counts(findings)} left")
     if options.findings is not None and not to_screen:
@@ -88,7 +85,11 @@ def examine(model: str, options: CheckOptions) -> tuple[list[Finding], str]:
 
 
 def write_mended(subject: Subject, findings: Iterable[Finding], output: OutputFolder) -> list[str]:
-    """Write the copy, whole or not at all; return the names of folders that are not in it."""
+    """Write the copy; return the names of folders that are not in it.
+
+    The copy appears whole or not at all. Raises :class:`RevocabError` for files that are links out
+    of the folder.
+    """
     mended = Mended(subject)
     for finding in findings:
         if finding.fix is not None:
@@ -98,14 +99,19 @@ def write_mended(subject: Subject, findings: Iterable[Finding], output: OutputFo
     names = [place.name for place in places if place.name not in own and not place.is_dir()]
     names += [name for name in files_of(subject.path, "tokenizer") if name.startswith(TEMPLATES)]
     check_links(subject.path, names)
-    large = {name for name in names if name.endswith(LARGE)}
     with output.replaced() as folder:
-        copy_present(subject.path, (name for name in names if name not in large), folder)
-        for name in large:
-            link_or_copy(subject.path / name, folder / name)
+        copy_present(subject.path, (name for name in names if not name.endswith(LARGE)), folder)
+        for name in names:
+            if name.endswith(LARGE):
+                link_or_copy(subject.path / name, folder / name)
         for name, content in mended.edited.items():
             write_json(folder / name, content)
     return [place.name for place in places if place.is_dir() and place.name != TEMPLATES]
+
+
+def as_data(finding: Finding) -> dict[str, Any]:
+    data = asdict(replace(finding, fix=None))
+    return {**data, "fix": finding.fix is not None}
 
 
 def line_of(finding: Finding) -> str:

@@ -117,7 +117,10 @@ def differs(file: str, what: str) -> Finding:
 
 
 def vocabulary_of(subject: Subject) -> tuple[dict[str, int], dict[str, Any]]:
-    """Return all tokens of ``tokenizer.json`` with their ids, and its model."""
+    """Return what ``tokenizer.json`` has: all tokens with their ids, and its model.
+
+    Raises :class:`RevocabError` for what is no such file.
+    """
     content = subject.settings(TOKENIZER)
     try:
         model, added = content["model"], content.get("added_tokens") or ()
@@ -222,10 +225,12 @@ def special_tokens_map(subject: Subject) -> Iterator[Finding]:
         yield fault("special-tokens-map", file=file, listed=some(listed))
 
 
-def text(subject: Subject) -> Iterator[Finding]:
-    """Yield what is added to every text, and what of a text no token stands for."""
+def appended(subject: Subject) -> Iterator[Finding]:
     if ids := appended_tokens(subject.tokenizer):
         yield fault("appends-tokens", listed=subject.listed(ids))
+
+
+def without_token(subject: Subject) -> Iterator[Finding]:
     coverage = Coverage(text_encoder(subject.tokenizer.backend_tokenizer))
     missing, lost = coverage.missing_bytes, coverage.lacking
     vanish = coverage.loses_characters or coverage.unknown_id is None
@@ -255,6 +260,6 @@ KIND = (
         "stale_files", (sentencepiece, old_files, added_tokens_decoder), quick=True, file=TOKENIZER
     ),
     Kind("special_tokens_map", (special_tokens_map,), quick=True),
-    Kind("text", (text,), file=TOKENIZER),
+    Kind("text", (appended, without_token), file=TOKENIZER),
     Kind("auto_class", (same_ids,), quick=True, file=TOKENIZER),
 )
