@@ -134,6 +134,7 @@ def dispatch(verb: str, words: Sequence[str]) -> None:
 
 
 def verb_of(name: str) -> Verb:
+    """Return a verb by the name that people call it by, or that of its rule."""
     from revocab.verbs import find
 
     return function_of(BEGUN[name][0]) if name in BEGUN else find(VERBS.get(name, name))

@@ -200,6 +200,7 @@ class CommandLine:
             raise RevocabError(map(self.by_flag, problems_of(error, model))) from None
 
     def by_flag(self, problem: str) -> str:
+        """Return a problem with flags in place of keys."""
         problem = without_part(problem)
         key, mark, rest = problem.partition(": ")
         if key in self.positional:

@@ -140,6 +140,7 @@ def new_marker(
 
 
 def beside(file: Path) -> Path:
+    """Return where the marker of a single file lies."""
     return file.with_name(f".{file.name}{MARKER}")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator
+from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -66,11 +67,31 @@ def references(experiment: Experiment) -> Iterator[Reference]:
 
 
 def _in_model(model: BaseModel, key: str) -> Iterator[Reference]:
-    for name, field in type(model).model_fields.items():
+    for name, kind in _fields_with_ids(type(model)):
+        inner = f"{key}.{name}" if key else name
+        yield from _in_value(getattr(model, name, None), kind, inner)
+
+
+@cache
+def _fields_with_ids(model: type[BaseModel]) -> list[tuple[str, Any]]:
+    """Return the fields of a model in whose values ids may stand, with their marked types."""
+    fields = []
+    for name, field in model.model_fields.items():
         kind: Any = field.annotation
         for metadata in field.metadata:
             kind = Annotated[kind, metadata]
-        yield from _in_value(getattr(model, name, None), kind, f"{key}.{name}" if key else name)
+        if _may_hold_ids(kind):
+            fields.append((name, kind))
+    return fields
+
+
+def _may_hold_ids(kind: Any) -> bool:
+    if isinstance(kind, Refers) or kind is Any:
+        return True
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return True
+    marks = getattr(kind, "__metadata__", ())
+    return any(map(_may_hold_ids, (*get_args(kind), *marks)))
 
 
 def _in_value(value: Any, kind: Any, key: str) -> Iterator[Reference]:

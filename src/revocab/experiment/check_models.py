@@ -347,6 +347,7 @@ def node(reference: ModelReference) -> str:
 
 
 def made_of(experiment: Experiment) -> dict[str, list[str]]:
+    """Return what each thing is made of, things by kind and id."""
     e = experiment
 
     def texts(mixture: str | None, recipe: str | None) -> list[str]:

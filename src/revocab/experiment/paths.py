@@ -1,11 +1,9 @@
-"""Names of an experiment's files, relative to the folder that Snakemake runs in.
-
-Ids may be wildcards in braces: the same functions give the patterns of the rules.
-"""
+"""Names of an experiment's files, relative to the folder that Snakemake runs in."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from revocab.closed import BEST, Step
@@ -25,93 +23,50 @@ class Model(NamedTuple):
     manifest: str
 
 
-@dataclass(frozen=True)
+def _below(folder: str, pattern: str) -> Callable[..., str]:
+    """Return the method that fills ids into the name of a file below ``results`` or ``resources``.
+
+    It takes the ids that the pattern names, in that order. They may be wildcards in braces: the
+    same methods give the patterns of the rules.
+    """
+    names = re.findall(r"\{(\w+)\}", pattern)
+
+    def path(self: Paths, *ids: str) -> str:
+        filled = pattern.format(**dict(zip(names, ids, strict=True)))
+        return f"{getattr(self, folder)}/{filled}"
+
+    return path
+
+
 class Paths:
     """Names of folders and files of one experiment."""
 
-    experiment: str
+    def __init__(self, experiment: str):
+        self.results, self.resources = f"results/{experiment}", f"resources/{experiment}"
+        self.world = f"{self.resources}/world"
+        self.experiment_file = f"{self.results}/experiment.json"
+        self.fertility = f"{self.results}/fertility"
+        self.parameters = f"{self.results}/parameters.csv"
+        self.scale = f"{self.results}/scale"
 
-    @property
-    def results(self) -> str:
-        return f"results/{self.experiment}"
-
-    @property
-    def resources(self) -> str:
-        return f"resources/{self.experiment}"
-
-    @property
-    def world(self) -> str:
-        return f"{self.resources}/world"
-
-    @property
-    def experiment_file(self) -> str:
-        return f"{self.results}/experiment.json"
-
-    def corpus(self, corpus: str) -> str:
-        return f"{self.resources}/corpora/{corpus}"
-
-    def answers(self, corpus: str) -> str:
-        return f"{self.resources}/answers/{corpus}"
-
-    def judged(self, corpus: str) -> str:
-        return f"{self.resources}/judged/{corpus}"
-
-    def tokenizer(self, tokenizer: str) -> str:
-        return f"{self.results}/tokenizers/{tokenizer}"
-
-    def intersection(self, source: str, target: str) -> str:
-        return f"{self.results}/intersections/{source}--{target}"
-
-    @property
-    def fertility(self) -> str:
-        return f"{self.results}/fertility"
-
-    @property
-    def parameters(self) -> str:
-        return f"{self.results}/parameters.csv"
-
-    @property
-    def scale(self) -> str:
-        return f"{self.results}/scale"
-
-    def auxiliary(self, target: str) -> str:
-        return f"{self.results}/auxiliary/{target}"
-
-    def model(self, model: str) -> str:
-        return f"{self.results}/models/{model}"
-
-    def run(self, run: str) -> str:
-        return f"{self.results}/runs/{run}"
+    corpus = _below("resources", "corpora/{corpus}")
+    answers = _below("resources", "answers/{corpus}")
+    judged = _below("resources", "judged/{corpus}")
+    tokenizer = _below("results", "tokenizers/{tokenizer}")
+    auxiliary = _below("results", "auxiliary/{target}")
+    intersection = _below("results", "intersections/{source}--{target}")
+    packed = _below("results", "packed/{tokenizer}--{mixture}--{recipe}")
+    heldout = _below("results", "heldout/{tokenizer}--{length}")
+    heldout_answers = _below("results", "heldout_answers/{tokenizer}--{recipe}")
+    model = _below("results", "models/{model}")
+    task = _below("results", "tasks/{task}.yaml")
+    prompts = _below("results", "prompts/{task}.jsonl")
+    run = _below("results", "runs/{run}")
+    generation = _below("results", "runs/{run}/generation")
+    adoption = _below("results", "adoption/{run}.json")
+    efficiency = _below("results", "efficiency/{run}.json")
+    similarity = _below("results", "similarity/{group}")
+    significance = _below("results", "significance/{group}/significance.csv")
 
     def checkpoint(self, folder: str, step: Step) -> str:
         return f"{folder}/checkpoints/{step if step == BEST else f'step-{step:06d}'}"
-
-    def packed(self, tokenizer: str, mixture: str, recipe: str) -> str:
-        return f"{self.results}/packed/{tokenizer}--{mixture}--{recipe}"
-
-    def heldout(self, tokenizer: str, length: str) -> str:
-        return f"{self.results}/heldout/{tokenizer}--{length}"
-
-    def heldout_answers(self, tokenizer: str, recipe: str) -> str:
-        return f"{self.results}/heldout_answers/{tokenizer}--{recipe}"
-
-    def task(self, task: str) -> str:
-        return f"{self.results}/tasks/{task}.yaml"
-
-    def prompts(self, task: str) -> str:
-        return f"{self.results}/prompts/{task}.jsonl"
-
-    def generation(self, run: str) -> str:
-        return f"{self.run(run)}/generation"
-
-    def similarity(self, group: str) -> str:
-        return f"{self.results}/similarity/{group}"
-
-    def significance(self, group: str) -> str:
-        return f"{self.results}/significance/{group}/significance.csv"
-
-    def adoption(self, run: str) -> str:
-        return f"{self.results}/adoption/{run}.json"
-
-    def efficiency(self, run: str) -> str:
-        return f"{self.results}/efficiency/{run}.json"

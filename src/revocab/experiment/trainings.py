@@ -119,6 +119,7 @@ class Trainings:
         return [manifest(self.paths.tokenizer(tokenizer)) for tokenizer in tokenizers]
 
     def helper_pairs(self, helper: str | None, target: str | None) -> list[str]:
+        """Return which tokens a helper and a target share; nothing where they are one tokenizer."""
         pair = helper_pair(self.experiment, helper, target)
         return [manifest(self.paths.intersection(*pair))] if pair else []
 
@@ -245,12 +246,15 @@ class Trainings:
         return [str(file) for place in self.vectors(run) for file in vector_files(Path(place))]
 
     def changed_from(self, model: str) -> Model:
-        return self.referred(options.present(self.experiment.models[model].change())[1].model)
+        """Return the model that a change makes another of."""
+        _, change = options.present(self.experiment.models[model].change())
+        return self.referred(change.model)
 
     def answers_of(self, corpus: str) -> OwnAnswers:
         return options.present(self.experiment.corpora[corpus].answers)
 
     def judge_model(self, corpus: str) -> list[Model]:
+        """Return the model of a judge; nothing where it has none."""
         model = self.answers_of(corpus).judge_model
         return [self.referred(model)] if model else []
 

@@ -211,6 +211,7 @@ def as_in_file(problems: Iterable[str], written: WrittenOut) -> list[str]:
 
 
 def without_sweep(model: Any, **update: Any) -> Any:
+    """Return a copy of a run or group as if it had never had a sweep."""
     copy = model.model_copy(update={**update, "for": None})
     copy.model_fields_set.discard("for")
     return copy

@@ -63,7 +63,9 @@ WORLD = "demo-text"
 
 
 def check_method(name: str) -> str:
-    """Raise ``ValueError`` for a method that reads more than model, texts and helper."""
+    """Return a method's name; raise ``ValueError`` for one that reads more than model, texts and
+    helper.
+    """
     known = methods()
     plain = [
         method.name
@@ -164,7 +166,10 @@ def adapt(
 
 
 def content(command: str, model: str | None, options: AdaptOptions) -> str:
-    """Return the experiment file; raise :class:`RevocabError` where advice says: don't."""
+    """Return the experiment file. What is not stated is chosen as `revocab advise` recommends it.
+
+    Raises :class:`RevocabError` where it advises against, unless ``anyway``.
+    """
     from revocab.report.template import environment
 
     say = spoken() if sys.stderr.isatty() else silent
@@ -210,7 +215,9 @@ def content(command: str, model: str | None, options: AdaptOptions) -> str:
 def recommended(
     source: Source, texts: Sequence[Text], keep: Sequence[Text], tokens: int
 ) -> Findings | None:
-    """Return what `revocab advise` finds with this budget; None: it does not advise on that."""
+    """Return what `revocab advise` finds with this budget; None of a stand-in, and, after a line
+    that says why, of what it cannot advise on.
+    """
     if source.folder is None:
         return None
     from revocab.product.advice.advise import GPU, AdviseOptions
@@ -227,7 +234,10 @@ def recommended(
 def look_at_inputs(
     model: str | None, options: AdaptOptions
 ) -> tuple[Source, list[Text], list[Text]]:
-    """Look at model and texts, new and to keep; raise :class:`RevocabError` with all problems."""
+    """Look at model and texts, new and to keep; those of a demo are made in the output folder.
+
+    Raises :class:`RevocabError` with all problems.
+    """
     problems = []
     if options.demo == (model is not None):
         problems.append("give either MODEL, a folder or Hub id, or --demo")
@@ -328,7 +338,10 @@ def run(file: Path, cores: int | None, command: str) -> None:
 
 
 def verdict_of(layout: Layout, out: Path) -> str:
-    """Return what the terminal shows at the end; the verdict stands on page and card, too."""
+    """Return what the terminal shows at the end: the verdict, the table, what to do next.
+
+    The verdict also stands on top of the page and of the card of the model.
+    """
     from revocab.product import verdict as verdicts
     from revocab.report.template import environment
 

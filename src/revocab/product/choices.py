@@ -279,7 +279,7 @@ class ExperimentFile:
             "check_steps": CHECK_STEPS,
             "stand_in": STAND_IN,
             "stand_in_tokens": STAND_IN_TOKENS,
-            "chosen": globals(),
+            "chosen": {name: value for name, value in globals().items() if name.isupper()},
             "corpus": lambda text: corpus(text, choices.heldout),
             "flow": flow,
         }

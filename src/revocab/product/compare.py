@@ -95,11 +95,6 @@ def compare(
     say = spoken()
     if not options.text:
         raise RevocabError("--text: no text; give it by its language, such as --text it=new.txt")
-
-    def local_model(name: str) -> Path:
-        check_model_folder(folder := local(Path(name), "model"))
-        return folder
-
     models = (partial(local_model, name) for name in (old, new))
     texts, *folders = all_of([partial(measure_texts, options.text, "--text"), *models])
     # Checked before the work: nothing that somebody else wrote is replaced.
@@ -124,6 +119,12 @@ def compare(
             write_text(folder / "comparison.md", page)
             write_json(folder / "comparison.json", comparison)
     return page
+
+
+def local_model(name: str) -> Path:
+    folder = local(Path(name), "model")
+    check_model_folder(folder)
+    return folder
 
 
 def with_speeds(
@@ -189,7 +190,9 @@ def loss_difference(
 
 
 def documents_of(text: Text, limit: int) -> list[str]:
-    """Return documents until so many bytes are reached, the last whole; refuse too short ones."""
+    """Return documents until so many bytes are reached, the last one whole; raise
+    :class:`RevocabError` where they are too short.
+    """
     documents: list[str] = []
     size = 0
     for document in text.documents_of():
@@ -210,8 +213,10 @@ def documents_of(text: Text, limit: int) -> list[str]:
 def parts_of(
     documents: Sequence[Any], sizes: Sequence[int], fewest: int = FEWEST_PARTS
 ) -> list[list[Any]]:
-    """Return consecutive documents, together by parts of :data:`PART_BYTES` and more; of a short
-    text by smaller ones, so that there are about ``fewest``.
+    """Return consecutive documents, together by parts of :data:`PART_BYTES` and more.
+
+    Of a short text parts are smaller, so that there are about ``fewest`` if it has as many
+    documents.
     """
     least = min(PART_BYTES, sum(sizes) // fewest)
     parts: list[list[Any]] = []

@@ -173,7 +173,9 @@ def write(
 def savings(
     model: TrimmableModel, choice: Trim, languages: Sequence[str]
 ) -> Iterator[tuple[str, int, float, float, list[float]]]:
-    """Yield what choices keep: tokens, bytes of rows and of the model, the share of each text."""
+    """Yield what the choice and some others keep: tokens, bytes of rows and of the model, and the
+    share of each text.
+    """
     from revocab.vocabulary.building.constructions.trim import most_that_may_go
 
     size = len(choice.vocabulary)

@@ -128,7 +128,6 @@ def filled(options: NewOptions) -> dict[str, Any]:
     from revocab.costs.devices import BYTES_PER_TOKEN
     from revocab.languages import language_label
     from revocab.product import choices
-    from revocab.product.choices import flow
     from revocab.product.inputs import LONGEST_ROW, look_at, measure_texts
 
     model = str(options.model)
@@ -156,9 +155,9 @@ def filled(options: NewOptions) -> dict[str, Any]:
         "label": label,
         "starts": [*dict.fromkeys([options.method, *STARTS])],
         "ids": f"[{', '.join(sizes)}]",
-        "shares": flow(choices.shares(sizes)),
-        "place": flow(place),
-        "model": flow({"tokenizer": "source", **place}),
+        "shares": choices.flow(choices.shares(sizes)),
+        "place": choices.flow(place),
+        "model": choices.flow({"tokenizer": "source", **place}),
         "row": row,
         "rows": choices.ROWS,
         # about one pass over the text; of large ones a part

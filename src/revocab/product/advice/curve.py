@@ -239,14 +239,19 @@ def draw_curve(
     source_tokens = count_tokens(base.backend, heldout)
     bare_tokens = count_tokens(vocabulary.backend, heldout)
     return Curve(
-        construction, len(base), len(vocabulary), source_tokens, bare_tokens,
-        points=tuple(points), half=tuple(from_half),
+        construction=construction,
+        source_vocabulary=len(base),
+        kept=len(vocabulary),
+        source_tokens=source_tokens,
+        bare_tokens=bare_tokens,
+        points=tuple(points),
+        half=tuple(from_half),
         knee=find_knee(bare_tokens, source_tokens, points),
         most=reached if reached < sizes[-1] else None,
         training_bytes=sum(len(text.encode()) for text in training),
         heldout_bytes=sum(len(text.encode()) for text in heldout),
         heldout_characters=sum(map(len, heldout)),
-    )  # fmt: skip
+    )
 
 
 def nested_runs(

@@ -217,15 +217,20 @@ def measure_text(
     if not any(words.counts):
         raise RevocabError(f"{language}: no words in the text; give text with words")
     return TextCost(
-        language, len(documents), sum(map(len, documents)),
+        name=language,
+        documents=len(documents),
+        characters=sum(map(len, documents)),
         bytes=sum(len(text.encode()) for text in documents),
-        words=sum(words.counts), splitter=splitter,
-        tokens=int(counted.tokens.sum()), byte_fallback_tokens=int(counted.bytes_.sum()),
+        words=sum(words.counts),
+        splitter=splitter,
+        tokens=int(counted.tokens.sum()),
+        byte_fallback_tokens=int(counted.bytes_.sum()),
         unknown=int(counted.unknown.sum() + counted.lost.sum()),
         words_cut=share_split(tokenizer, words.frequencies),
-        floor_tokens=floor.tokens, repaired_floor_tokens=floor.repaired_tokens,
+        floor_tokens=floor.tokens,
+        repaired_floor_tokens=floor.repaired_tokens,
         has_splitter=floor.has_splitter,
-    )  # fmt: skip
+    )
 
 
 FOLDER = Path(__file__).parent
@@ -390,10 +395,15 @@ def look(
     counted = sum(cost.tokens for cost in costs)
     repaired = sum(cost.repaired_floor_tokens or cost.floor_tokens for cost in costs)
     facts = Facts(
-        bytes=size, tokens=tokens, options=candidates, planned=planned, served=options.served,
+        bytes=size,
+        tokens=tokens,
         over_floor=counted / sum(cost.floor_tokens for cost in costs),
-        over_repaired=counted / repaired, passes=planned / left * choices.PASSES / passes,
-    )  # fmt: skip
+        over_repaired=counted / repaired,
+        options=candidates,
+        planned=planned,
+        passes=planned / left * choices.PASSES / passes,
+        served=options.served,
+    )
     low, high, _ = interval(about(facts.best.construction))
     name = "as asked for" if options.budget else f"{choices.PASSES} passes over the text"
     trainings = ((name, planned), ("fewest published", low), ("most published", high))
@@ -432,7 +442,10 @@ def per_character(costs: Sequence[TextCost]) -> float:
 def curves_of(
     tokenizer: Any, samples: Sequence[Sample], base: int, most: int, say: Say, *, brief: bool
 ) -> list[Curve]:
-    """Return the curves that can be drawn; raise :class:`RevocabError` where there is none."""
+    """Return the curves that can be drawn, of vocabularies that are multiples of 64.
+
+    What the text can teach is among their sizes. Raises :class:`RevocabError` where there is none.
+    """
     training = [document for sample in samples for document in sample.training]
     heldout = [document for sample in samples for document in sample.heldout]
 
@@ -445,7 +458,8 @@ def curves_of(
 
     kept = round(KEEP * base)
     say("learning new tokens: extend, optimise")
-    curves, problems = list[Curve](), list[str]()
+    curves: list[Curve] = []
+    problems: list[str] = []
     wanted: dict[Construction, list[int]]
     wanted = {"extend": sizes(base), "optimise": sizes(kept, base - kept)}
     for construction, every in wanted.items():

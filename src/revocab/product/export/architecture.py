@@ -34,7 +34,10 @@ def rotations(settings: Any) -> dict[str, Any]:
 
 
 def usual_rotation(settings: Any) -> dict[str, Any]:
-    """Return the keys of one rotation for all layers; refuse scalings that are not carried over."""
+    """Return the keys of one rotation for all layers.
+
+    Raises :class:`RevocabError` for a scaling of positions that is not carried over.
+    """
     rope = rotations(settings)
     kind = rope.get("rope_type", "default")
     keys: dict[str, Any] = {"rope.freq_base": float(rope["rope_theta"])}
@@ -212,7 +215,7 @@ BY_MODEL_TYPE = {kind: known for known in ARCHITECTURES for kind in known.model_
 
 def architecture_of(folder: ModelFolder) -> tuple[Architecture, Any]:
     """Return a model's architecture and its settings, with every default of transformers; raise
-    :class:`RevocabError` for what llama.cpp does not compute.
+    :class:`RevocabError` for one that llama.cpp does not compute, or not with these settings.
     """
     from transformers import AutoConfig
 

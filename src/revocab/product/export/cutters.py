@@ -90,8 +90,10 @@ def partition(
                 parts.append(part)
                 continue
             for place, between in enumerate(part.split(token)):
-                parts += [added[token]] * bool(place)
-                parts += [between] * bool(between)
+                if place:
+                    parts.append(added[token])
+                if between:
+                    parts.append(between)
     return parts
 
 

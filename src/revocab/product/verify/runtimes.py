@@ -111,7 +111,10 @@ def ask_tokenizers(request: Request) -> list[Answer]:
 
 
 def load(folder: Path) -> Tokenizer:
-    """Return a folder's tokenizer, without truncation and padding."""
+    """Return a folder's tokenizer without truncation and padding.
+
+    Raises :class:`RevocabError` for a file that the library does not read.
+    """
     from tokenizers import Tokenizer
 
     check_tokenizer_file(folder)
@@ -196,10 +199,13 @@ def ask_llama(
     """
     folder = llama_folder()
     request = {
-        "gguf": str(Path(gguf).absolute()), "special": special, "texts": texts, "decode": decode,
+        "gguf": str(Path(gguf).absolute()),
+        "special": special,
+        "texts": texts,
+        "decode": decode,
         "logits": [{"ids": ids, "positions": at} for ids, at in logits],
         "greedy": [{"ids": ids, "count": count} for ids, count in greedy],
-    }  # fmt: skip
+    }
     done = subprocess.run(
         ["node", SCRIPT, folder.absolute()],
         input=json.dumps(request), capture_output=True, text=True, check=False,

@@ -265,7 +265,7 @@ def compared(
     answer: Answer,
     texts: Sequence[Expected],
     logits: Any,
-    namers: Sequence[Callable[[int], str | None]],
+    namers: tuple[Callable[[int], str | None], Callable[[int], str | None]],
     shown: int,
 ) -> Result:
     """Return what came of one way; ``namers`` name the tokens of expected and received ids."""
