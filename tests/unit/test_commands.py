@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from typing import Any, get_args, get_origin
 import pytest
 from pydantic import BaseModel
 
+from revocab import __main__ as entry
 from revocab.closed import Job, plain
 from revocab.command_line import leaves
 from revocab.errors import RevocabError
@@ -93,6 +95,17 @@ def test_what_is_wrong_with_a_rules_call_is_said(words, problems):
 
 
 # The command itself ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["-h"], ["help"]])
+def test_the_first_page_shows_four_groups_of_at_most_seven_verbs(words, capsys):
+    entry.main(words)
+    shown = re.findall(r"^(\S.*):$|^  (\S+) ", capsys.readouterr().out, re.MULTILINE)
+    assert [group for group, _ in shown if group] == ["start", "ship", "step by step", "experiment"]
+    verbs = [verb for _, verb in shown if verb]
+    assert verbs == [verb for group in entry.GROUPS.values() for verb in group]
+    assert {*verbs} <= {*entry.BEGUN, *entry.VERBS, *entry.PLANNED} and len({*verbs}) == len(verbs)
+    assert max(map(len, entry.GROUPS.values())) <= 7
 
 
 def test_help_imports_no_library_that_takes_seconds(repository):

@@ -174,3 +174,13 @@ def test_every_wrong_value_is_said_at_once():
     assert {f"{line.partition(': ')[0]}: " for line in found} == places and len(found) == len(
         places
     )
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["--count", "3", "-h"]])
+def test_help_names_every_flag_and_ends(words, capsys):
+    with pytest.raises(SystemExit) as ended:
+        read(TRY, "revocab try", words)
+    page = capsys.readouterr().out
+    assert ended.value.code == 0 and "where to" in page
+    for flag in ("--count N", "--some --no-some", "--shares NAME=X", "--place.id", "--threads"):
+        assert flag in page

@@ -81,6 +81,13 @@ def test_scores_are_complete(small, values):
             assert mine["value"].between(0, 1).all()
 
 
+def test_runs_are_compared_item_by_item(small, values):
+    compared = pd.read_csv(small / "significance/mistral/significance.csv")
+    assert compared["p_holm"].between(0, 1).all()
+    assert set(compared["task"]) >= values["evaluation"]["generation"]["tasks"].keys()
+    assert set(compared["task"]) >= values["evaluation"]["multiple_choice"]["tasks"].keys()
+
+
 def test_cost_is_measured_for_the_base_and_an_adapted_model(small):
     found = [read_json(path) for path in sorted(small.glob("efficiency/[!.]*.json"))]
     assert len(found) == 2 and len({one["characters"] for one in found}) == 1
