@@ -220,11 +220,17 @@ def split_by(model: Path, folder: Path, pattern: str, behavior: str, invert: boo
     return edited(load_tokenizer(model), folder, pre_tokenizer=steps)
 
 
-def test_a_splitter_that_removes_nothing_isolates(bases, tmp_path):
+@pytest.mark.parametrize(
+    ("pattern", "is_written"), [(GPT2_WORDS, True), (r"\p{L}+|\s+", False)], ids=["all", "letters"]
+)
+def test_a_splitter_that_removes_nothing_isolates(bases, tmp_path, pattern, is_written):
     """``Removed`` with ``invert`` drops what the pattern does not match."""
-    folder = split_by(bases / "byte_level", tmp_path / "m", GPT2_WORDS, "Removed", invert=True)
-    written = export([str(folder), "--to", "gguf", str(tmp_path / "o")])
-    assert "the same in llama.cpp's 'trillion'" in written
+    folder = split_by(bases / "byte_level", tmp_path / "m", pattern, "Removed", invert=True)
+    words = (folder, "--to", "gguf", tmp_path / "o")
+    if is_written:
+        assert "the same in llama.cpp's 'trillion'" in export([str(word) for word in words])
+    else:
+        assert "does not have its splitter" in problem(*words)
 
 
 METASPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
