@@ -1,11 +1,12 @@
 """Rows as means and draws: of all source rows, of a token's pieces, of tokens that are like it.
 
-Likeness is the cosine in a space of auxiliary embeddings: the helper's input rows (of shared
-source tokens those of the target), fastText vectors (:mod:`.reading.fasttext`), which
-spell source tokens by their n-grams, or vectors by text (:mod:`.reading.token_vectors`). Statistics
-are float64 sums in cache-sized passes; memory is bounded by :data:`BLOCK_ELEMENTS`. Suffixes: N
-tokens to fill, M all missing ones, K candidates whose source rows are combined, A width of the
-space in which tokens are compared.
+Likeness is the cosine in a space of auxiliary embeddings: the helper's input rows (target tokens
+only, so that a source token is known through the target token that it is shared with), fastText
+vectors trained on text cut by the target tokenizer (:mod:`.reading.fasttext`), which spell source
+tokens by their character n-grams, or vectors by the tokens' text (:mod:`.reading.token_vectors`).
+Statistics of large matrices are float64 sums in cache-sized passes; memory beyond inputs and result
+is bounded by :data:`BLOCK_ELEMENTS`. Suffixes: N tokens to fill, M all missing ones, K candidates
+whose source rows are combined, A width of the space in which tokens are compared.
 """
 
 from __future__ import annotations
