@@ -249,9 +249,10 @@ def timed(layout: Layout, trainings: Sequence[Training], options: CostOptions) -
 
 def times_of(trainings: Sequence[Training], options: CostOptions) -> dict[str, tuple[float, str]]:
     """Return device hours, time, energy and CO2; nothing where a training's time is not known."""
-    every = sum(item.hours or 0 for item in trainings)
-    if not every:
+    hours = [item.hours for item in trainings if item.hours is not None]
+    if not hours:
         return {}
+    every = sum(hours)
     totals = {
         "device hours": (every, "hours"),
         "hours with all devices busy": (every / options.devices, "hours"),
