@@ -160,10 +160,11 @@ def rank_cells(samples: Sequence[Sample]) -> list[Cell]:
     best = iter(possible_best([sample for sample in samples if sample]))
     cells = []
     for mean in means:
-        cells.append(text(MISSING))
-        if mean is not None:
-            rank = 1.0 + sum(other < mean for other in means if other is not None)
-            cells[-1] = Cell(rank, digits=0, mark="best" if next(best) else None)
+        if mean is None:
+            cells.append(text(MISSING))
+            continue
+        rank = 1.0 + sum(other < mean for other in means if other is not None)
+        cells.append(Cell(rank, digits=0, mark="best" if next(best) else None))
     return cells
 
 
