@@ -150,10 +150,11 @@ class ModelsByLanguageFigure(FigureOptions):
 
     @model_validator(mode="after")
     def _can_be_drawn(self) -> ModelsByLanguageFigure:
-        needed = {"averages": "averages", "changes": "change"}.get(self.show)
         for name, table in self.tables.items():
-            if needed and not getattr(table, needed):
-                raise ValueError(f"tables.{name}: no {needed}, which this figure shows; give it")
+            if self.show == "averages" and not table.averages:
+                raise ValueError(f"tables.{name}: no averages, which this figure shows; give some")
+            if self.show == "changes" and table.change is None:
+                raise ValueError(f"tables.{name}: no change, which this figure shows; give it")
         return self
 
     @property
