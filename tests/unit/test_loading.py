@@ -18,6 +18,7 @@ from revocab.errors import RevocabError
 from revocab.evaluation import efficiency
 from revocab.evaluation.generation import generate
 from revocab.evaluation.generation.prompts import prompt_row
+from revocab.evaluation.inference.decoding import cause
 from revocab.evaluation.inference.engines import vllm
 from revocab.evaluation.multiple_choice import scoring
 from revocab.evaluation.options import EfficiencyJob, Generating, Hardware, Scoring
@@ -279,6 +280,18 @@ def test_vllm_outputs_that_overflow_are_refused():
     vllm.refuse_outputs([result(-3.5), result(None)], str, "float16")
     with pytest.raises(RevocabError, match=r"logits after 1 are .* dtype float16; use"):
         vllm.refuse_outputs([result(-3.5), result(float("nan"))], str, "float16")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "step"),
+    [
+        (torch.float16, "--dtype bfloat16 or --dtype float32"),
+        ("bfloat16", "--dtype float32"),
+        (torch.float32, "take another one"),
+    ],
+)
+def test_the_next_step_depends_on_the_dtype(dtype, step):
+    assert cause(dtype).endswith(step)
 
 
 def test_similarity_refuses_embeddings_that_are_not_finite(place, tmp_path):
