@@ -325,8 +325,9 @@ class Training:
         return [group.rates[stage] for group in self.groups]
 
     def table_rate(self) -> float:
-        """Return the learning rate of the table: of the first group at the stage's own rate, or of
-        the first that is trained.
+        """Return the learning rate for losses.csv: of the first group at the stage's own rate.
+
+        Where no group has that, it is the rate of the first group that is trained.
         """
         assert self._stage is not None  # enter_stage was called
         own = self.plan.stages[self._stage].learning_rate
