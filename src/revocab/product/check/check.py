@@ -98,7 +98,7 @@ def write_mended(subject: Subject, findings: Iterable[Finding], output: OutputFo
     names = [place.name for place in places if place.name not in own and not place.is_dir()]
     names += [name for name in files_of(subject.path, "tokenizer") if name.startswith(TEMPLATES)]
     check_links(subject.path, names)
-    large = {name for name in names if name.endswith(LARGE)}
+    large = [name for name in names if name.endswith(LARGE)]
     with output.replaced() as folder:
         copy_present(subject.path, (name for name in names if name not in large), folder)
         for name in large:

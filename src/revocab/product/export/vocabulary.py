@@ -119,19 +119,7 @@ class Vocabulary:
                 patterns += [GPT2_WORDS] if step["use_regex"] else []
             elif kind == "Digits" and step["individual_digits"]:
                 patterns.append(r"\p{N}")
-            # ``Removed`` with ``invert`` drops what lies between matches: nothing, if all match.
-            elif (
-                kind == "Split"
-                and "Regex" in pattern
-                and (
-                    step["behavior"] == "Isolated"
-                    or (
-                        step["behavior"] == "Removed"
-                        and step["invert"]
-                        and covers(pattern["Regex"])
-                    )
-                )
-            ):
+            elif kind == "Split" and "Regex" in pattern and isolates(step):
                 patterns.append(pattern["Regex"])
             else:
                 patterns.append(f"<{' '.join([kind, *map(repr, pattern.values())])}>")
@@ -188,6 +176,16 @@ class Vocabulary:
 def is_internal(text: str) -> bool:
     """Return whether a text is of ``▁`` and control characters alone, which tokenizers escape."""
     return all(letter == MARKER or unicodedata.category(letter) == "Cc" for letter in text)
+
+
+def isolates(step: dict[str, Any]) -> bool:
+    """Return whether a split by a pattern keeps each match as a word, and all of the text.
+
+    ``Removed`` with ``invert`` drops what lies between matches: nothing, if each character matches.
+    """
+    if step["behavior"] == "Isolated":
+        return True
+    return step["behavior"] == "Removed" and step["invert"] and covers(step["pattern"]["Regex"])
 
 
 @cache
