@@ -61,6 +61,11 @@ def test_the_first_loss_is_the_mean_over_the_answers_of_the_step(chat, finished)
     assert losses(finished[0])[0] == pytest.approx(total / count, abs=1e-5)
 
 
+def test_the_rate_falls_linearly(finished):
+    rates = [float(row["learning_rate"]) for row in table(finished[0] / "losses.csv")]
+    assert rates == pytest.approx([0, 0.005, *(0.01 * (1 - 0.9 * n / 10) for n in range(10))])
+
+
 def test_answers_that_were_not_seen_are_learned(finished):
     found = table(finished[0] / "heldout.csv")
     assert [(row["step"], row["corpus"]) for row in found] == [

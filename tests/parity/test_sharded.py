@@ -41,12 +41,17 @@ CHANGES = {key: value for key, value in OPTIONS.items() if key != "threads"}
 ROWS, MATRICES = 72, ("model.embed_tokens.weight", "lm_head.weight")
 STAGES = (
     Stage(
-        name="adapters", steps=15, learning_rate=3e-3, train=("embeddings",), weight_decay=0.3,
-        warmup_steps=2, adapter={"auxiliary": 0.5},
+        name="adapters",
+        steps=15,
+        learning_rate=3e-3,
+        train=("embeddings",),
+        weight_decay=0.3,
+        warmup_steps=2,
+        adapter={"auxiliary": 0.5},
     ),
     Stage(name="rows", steps=10, learning_rate=1e-2, train=["new_rows"], weight_decay=0.3),
     Stage(name="everything", steps=15, learning_rate=5e-3, weight_decay=0.1, warmup_steps=2),
-)  # fmt: skip
+)
 
 
 @pytest.fixture(scope="module")

@@ -126,6 +126,22 @@ def test_decay_is_torch_adamws_on_every_parameter(inputs, tmp_path):
         torch.testing.assert_close(after[name].float(), expected, rtol=5e-3, atol=1e-6, msg=name)
 
 
+def test_published_decay_convention():
+    """Composer's p *= 1 - (lr_t / lr_0) wd is torch's AdamW at weight decay wd / lr_0."""
+    rate, decay, factor = 1e-5, 1e-5, 0.37
+    parameter = torch.nn.Parameter(torch.tensor([2.0, -3.0], dtype=torch.float64))
+    optimizer = torch.optim.AdamW([parameter], lr=rate * factor, weight_decay=decay / rate)
+    parameter.grad = torch.zeros_like(parameter)
+    optimizer.step()
+    expected = torch.tensor([2.0, -3.0], dtype=torch.float64) * (1 - factor * decay)
+    torch.testing.assert_close(parameter.detach(), expected, rtol=1e-15, atol=0)
+
+
+def test_micro_batches_give_the_same_losses(inputs, finished, tmp_path):
+    train(run_of(inputs, tmp_path / "out", micro_batch=1))
+    assert losses(tmp_path / "out") == pytest.approx(losses(finished[0]), abs=1e-5)
+
+
 def test_losses_read_in_groups_as_on_a_gpu_are_the_same(inputs, finished, tmp_path, monkeypatch):
     monkeypatch.setitem(STEPS_PER_READING, "cpu", STEPS_PER_READING["cuda"])
     train(run_of(inputs, tmp_path))

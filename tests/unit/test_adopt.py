@@ -155,10 +155,15 @@ def test_a_template_and_tokens_that_do_not_belong_together(bases, tmp_path, temp
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"chat": "a", "template": "chatml"}, {"chat": "a", "tokens": ["<x>"]}]
+    ("options", "said"),
+    [
+        ({}, "exactly one of chat, template"),
+        ({"chat": "a", "template": "chatml"}, "exactly one of chat, template"),
+        ({"chat": "a", "tokens": ["<x>"]}, "tokens belong to template"),
+    ],
 )
-def test_one_origin_of_the_chat(options):
-    with pytest.raises(RevocabError, match="template"):
+def test_one_origin_of_the_chat(options, said):
+    with pytest.raises(RevocabError, match=said):
         checked(constructions()["adopt"].entry, {"base": "base", **options})
 
 

@@ -176,6 +176,10 @@ def test_rules_by_hand():
 def test_rules_that_are_none_are_told():
     with pytest.raises(RevocabError, match=r"checks: .* no check 'sentence' .*sentences"):
         job_of(JudgeJob, kind="rule", checks={"sentence": 1})
+    with pytest.raises(RevocabError, match=r"sorted: unknown key"):
+        job_of(JudgeJob, kind="rule", sorted=1)
+    with pytest.raises(RevocabError, match=r"kind: no kind 'rules' \(known: llm, rule\)"):
+        job_of(JudgeJob, kind="rules")
     plain = {"id": "7", "messages": said("q", "a")}
     with pytest.raises(RevocabError, match="row 7: does not say how its answers ended"):
         verdicts("rule", [plain])

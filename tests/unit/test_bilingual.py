@@ -85,6 +85,12 @@ def test_tokens_and_stages_are_the_papers(layout):
         assert [one.train for one in stages] == [["added_blocks"]]
 
 
+def test_the_jobs_are_planned(layout):
+    assert len(layout.trained) == 36 and len(layout.changed) == 3
+    for kind in ("generation/", "similarity/"):
+        assert not any(kind in file for file in layout.scored)
+
+
 def test_every_printed_cell_is_there(printed):
     sizes = {table: sum(map(len, rows.values())) for table, rows in printed.items()}
     assert sizes == {
@@ -134,6 +140,15 @@ def test_averages_are_means_of_the_cells_but_for_one(printed, noted, cells, aver
             found = [value for one, value in tasks.items() if one in members]
             mean = sum(found) / len(found)
             assert abs(mean - printed[averages][place][category]) <= ROUNDING, (place, category)
+
+
+def test_notes_say_what_the_cells_average(printed, noted):
+    row = printed["table09"][ADAPTED]
+    mean = sum(value for column, value in row.items() if column != AVERAGE) / 10
+    assert f"{mean:.2f}" in noted["table09", *ADAPTED, AVERAGE]
+    base = printed["table10"]["Llama-2-7B", "Llama-2-7B"]
+    same = [value for column, value in base.items() if column not in (AVERAGE, "BoolQ")]
+    assert f"{sum(same) / 10:.1f} on the same ten" in noted["table10", *ADAPTED, AVERAGE]
 
 
 def test_truthfulness_falls_in_arabic_at_every_size(printed):

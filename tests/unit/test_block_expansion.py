@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from change_toys import changed, logits, tensors_of, write_architecture
+from change_toys import TEXT, changed, logits, tensors_of, write_architecture
 from safetensors.torch import load_file, save_file
 from toy_folders import adapt, cast, shard, with_settings
 
@@ -15,6 +15,7 @@ from revocab.models.folder import INDEX, ModelFolder
 from revocab.models.load import check_model
 from revocab.models.parameters import Architecture, config_parameters, model_config
 from revocab.models.weights import read_header
+from revocab.training.stages import Stage, StagePlan
 
 O_PROJ, DOWN = "self_attn.o_proj", "mlp.down_proj"
 
@@ -200,6 +201,46 @@ def test_settings_by_layer_are_copied_with_the_layers(toys, tmp_path):
     assert config["layer_types"] == expected and config["eos_token_id"] == [2, 5, 7, 9]
 
 
+def test_only_what_new_blocks_write_has_a_gradient_at_first(toys, tmp_path):
+    from transformers import AutoModelForCausalLM
+
+    out = changed("blocks", toys / "untied", tmp_path / "out", share=0.5)
+    model = AutoModelForCausalLM.from_pretrained(out)
+    model(TEXT, labels=TEXT).loss.backward()
+    (new,) = model.config.added_blocks
+    moved = {
+        name.removeprefix(f"model.layers.{new}.")
+        for name, parameter in model.named_parameters()
+        if name.startswith(f"model.layers.{new}.") and parameter.grad.any()
+    }
+    assert moved == {f"{O_PROJ}.weight", f"{DOWN}.weight"}
+
+
+def trained_names(model, *groups):
+    """Return the parameters that a stage with these names of groups trains."""
+    stage = Stage(name="one", train=list(groups), steps=1, learning_rate=1e-3)
+    rated = StagePlan([stage]).groups(model)
+    return {name for group in rated if group.rates[0] is not None for name in group.names}
+
+
+def test_a_stage_trains_the_added_blocks_alone(toys, tmp_path):
+    from transformers import AutoModelForCausalLM
+
+    out = changed("blocks", toys / "untied", tmp_path / "out", share=0.5)
+    model = AutoModelForCausalLM.from_pretrained(out)
+    named = {name for name, _ in model.named_parameters()}
+    added = {name for name in named if name.startswith("model.layers.2.")}
+    assert model.config.added_blocks == [2] and added
+    assert trained_names(model, "added_blocks") == added
+    matrices = {"model.embed_tokens.weight", "lm_head.weight"}
+    assert trained_names(model, "added_blocks", "embeddings") == added | matrices
+    plain = AutoModelForCausalLM.from_pretrained(toys / "untied")
+    with pytest.raises(RevocabError) as caught:
+        trained_names(plain, "added_blocks")
+    (problem,) = caught.value.problems
+    assert "'added_blocks' fits no parameter" in problem
+
+
 # What is done with the result. -------------------------------------------------------------------
 
 
@@ -245,3 +286,8 @@ def test_quantised_weights_are_refused(toys, tmp_path):
     source = with_settings(toys / "untied", tmp_path / "source", **settings)
     with pytest.raises(RevocabError, match="quantised; use the unquantised model"):
         changed("blocks", source, tmp_path / "out", share=0.5)
+
+
+def test_a_share_that_does_not_fit_names_the_model(toys, tmp_path):
+    with pytest.raises(RevocabError, match=r"untied: share 0\.3 of 2 blocks is 0\.6"):
+        changed("blocks", toys / "untied", tmp_path / "out", share=0.3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, models, pre_tokenizers
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 from toy_vocabularies import byte_level, sentencepiece_bpe, unigram, with_merges, wordpiece
 from transformers import PreTrainedTokenizerFast
 
@@ -13,6 +13,7 @@ from revocab.errors import RevocabError
 from revocab.initialise.reading.vocabularies import SourceSpelling, source_pieces_released
 from revocab.vocabulary.building.constructions.train import train_tokenizer
 from revocab.vocabulary.building.training_text import batched
+from revocab.vocabulary.tokenizers import load
 from revocab.vocabulary.tokenizers.alphabets import from_byte_level, to_byte_level
 from revocab.vocabulary.tokenizers.canonical import (
     CanonicalToken,
@@ -20,6 +21,7 @@ from revocab.vocabulary.tokenizers.canonical import (
     occurs_in_utf8,
     unreachable,
 )
+from revocab.vocabulary.tokenizers.identity import fixed_texts
 from revocab.vocabulary.tokenizers.load import tokenizer_style
 
 #: Tokens of each family: kind, bytes, role.
@@ -241,3 +243,17 @@ def test_unigram_and_wordpiece():
     assert not names(wordpiece())
     # A worse piece than its parts is never chosen.
     assert names(unigram(("ca", -20.0))) == {"ca": "segmentation"}
+
+
+def test_other_ids_are_told_from_the_first_place_where_they_differ():
+    tokenizer = byte_level()
+    ours = tokenizer.backend_tokenizer
+    theirs = Tokenizer.from_str(ours.to_str())
+    theirs.normalizer = normalizers.Replace("e", "E")
+    text = next(text for text in fixed_texts() if "e" in text)
+    one, other = (backend.encode(text) for backend in (theirs, ours))
+    start = next(n for n in range(len(one.ids)) if one.ids[n] != other.ids[n])
+    told = [encoded.tokens[start : start + 3] for encoded in (one, other)]
+    assert start > 0 and told[0] != told[1]
+    assert "({} in place of {})".format(*told) in load._other_ids("Auto", theirs, tokenizer)
+    assert load._other_ids("Auto", Tokenizer.from_str(ours.to_str()), tokenizer) is None

@@ -12,7 +12,8 @@ from revocab.errors import RevocabError
 from revocab.experiment import Experiment, read
 from revocab.experiment.layout import Layout
 from revocab.hub import cached_commit, resolve
-from revocab.workflow.plan import check_hub, machine_problems, needed
+from revocab.workflow.check_hub import check_hub, needed
+from revocab.workflow.plan import machine_problems
 
 #: Places that are refused, and a word of why.
 PLACES = {

@@ -250,10 +250,16 @@ def test_heldout_loss_is_that_of_answers(folders, tmp_path):
         if message["role"] == "assistant"
     ]
     assert corpora[0].bytes == sum(len(one.encode()) for one in answers)
-    job = HeldoutJob(sequence_length=40, drop_too_long=True)
-    folder = {"it": folders / "it"}
-    short = pack_heldout_folder(folders / "tokenizer", folder, job, tmp_path / "short", "plain")
-    count = short["corpora"]["it"]
+
+
+def test_heldout_conversations_that_are_too_long(folders, tmp_path):
+    def windows_of(**options):
+        job, corpora = HeldoutJob(sequence_length=40, **options), {"it": folders / "it"}
+        return pack_heldout_folder(folders / "tokenizer", corpora, job, tmp_path / "out", "plain")
+
+    with pytest.raises(RevocabError, match=r"corpus it, conversation .* but a row has 40"):
+        windows_of()
+    count = windows_of(drop_too_long=True)["corpora"]["it"]
     assert count["documents"] + count["skipped_too_long"] == 6 > count["documents"]
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from jobs import job_of
 from sound_models import WITH_TABLES, write_sound
-from toy_folders import adapt, initialise, load
+from toy_folders import adapt, initialise, load, shard
 from training_pico import at, changed, run_of, write_inputs
 
 from revocab.errors import RevocabError
@@ -109,6 +109,18 @@ def test_options_name_methods_that_can():
 def test_an_option_without_a_table_is_refused(toys, tmp_path):
     with pytest.raises(RevocabError, match="no tensor with a row per token beside"):
         adapt(toys, tmp_path / "out", options={"tables": "fvt"})
+
+
+def test_shards_get_the_same_rows(made, toys, tmp_path):
+    source, out = made("short")
+    again = initialise(
+        shard(source, tmp_path / "shards"), tmp_path / "out", "fvt",
+        target_tokenizer=toys / "target-tokenizer",
+    )  # fmt: skip
+    first, second = ModelFolder(out), ModelFolder(again)
+    assert first.tensors.keys() == second.tensors.keys() and len(second.files) == 3
+    for name in first.tensors:
+        assert torch.equal(first.read(name), second.read(name))
 
 
 def test_padding_leaves_the_table_alone(made):

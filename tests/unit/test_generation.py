@@ -18,7 +18,8 @@ from revocab.evaluation.inference.decoding import BLANK_LINE, Output, end_tokens
 from revocab.evaluation.inference.engine import choose_engine
 from revocab.evaluation.inference.engines.transformers import StopText, TransformersGenerator
 from revocab.evaluation.options import Generating
-from revocab.io import read_jsonl, write_jsonl
+from revocab.io import read_json, read_jsonl, write_jsonl
+from revocab.marker import MARKER
 
 SHOTS = [{"id": f"p{i}", "en": "the cat sat", "it": "il gatto"} for i in range(3)]
 
@@ -227,6 +228,10 @@ def test_folder(models, prompts, tmp_path):
     options = Generating(max_new_tokens=6, context_length=200, engine="transformers", limit=5)
     generate_checkpoints("llama-sava", models, prompts, out, options)
     made = list(read_jsonl(out / "step-000004" / "flores_en_it.jsonl"))
+    assert list(made[0]) == [
+        "id", "prompt", "output", "references", "prompt_tokens", "output_tokens", "finish_reason",
+        "shots_used",
+    ]  # fmt: skip
     assert [row["id"] for row in made] == [f"t{i}" for i in range(5)]
     with (out / "scores.csv").open(encoding="utf-8", newline="") as handle:
         scores = list(csv.DictReader(handle))
@@ -237,7 +242,11 @@ def test_folder(models, prompts, tmp_path):
     ]
     assert scores[2]["value"] == "" and "comet not configured" in scores[2]["reason"]
     assert {(row["shots"], row["limit"]) for row in scores} == {("3", "5"), ("0", "5")}
+    assert read_json(out / "manifest.json")["steps"] == [0, 4]
     assert str(tmp_path) not in (out / "manifest.json").read_text()
+    assert sorted(path.name for path in out.iterdir()) == [
+        generate.Finished.NAME, MARKER, "manifest.json", "scores.csv", "step-000000", "step-000004",
+    ]  # fmt: skip
     first = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     generate_checkpoints("llama-sava", models, prompts, out, options)
     assert {path: path.read_bytes() for path in first} == first

@@ -19,7 +19,7 @@ from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model
 from revocab.errors import RevocabError
 from revocab.initialise.method import methods
 from revocab.initialise.reading import helper as helper_module
-from revocab.initialise.reading.helper import Coverage, in_target_order, segmentation_hash
+from revocab.initialise.reading.helper import Coverage, Helper, in_target_order, segmentation_hash
 from revocab.initialise.rows.means import piece_means
 from revocab.initialise.target_matrix import fill, new_rows
 from revocab.io import read_json
@@ -212,6 +212,21 @@ def test_a_helper_of_another_family_is_counted(toys, folders, tmp_path):
     assert f"{counts['new_without_row']} new ones" in (out / "README.md").read_text()
     noted = read_json(out / "diagnostics.json")["matrices"]["output"]["method"]
     assert noted["tokens_without_helper_row"] == counts["new_without_row"]
+
+
+@pytest.mark.parametrize("method", HELPED)
+def test_every_method_takes_a_helper_of_another_family(toys, folders, tmp_path, method):
+    out = convert(toys, tmp_path / "out", folders / "bytes", method)
+    plain = convert(toys, tmp_path / "fvt", None, "fvt")
+    mine, means = (load_file(folder / "model.safetensors") for folder in (out, plain))
+    target = load_tokenizer(toys / "target-tokenizer")
+    known = Helper.open(folders / "bytes", target).known_V
+    new = torch.ones(len(target), dtype=torch.bool)
+    new[shared_pairs(toys)[0]] = False
+    for name in MATRICES:
+        assert not torch.equal(mine[name][new & known], means[name][new & known])
+        same = torch.equal(mine[name][new & ~known], means[name][new & ~known])
+        assert same == (method in FALLING_BACK)
 
 
 def test_an_affine_relation_is_recovered_through_another_tokenizer(toys, folders, tmp_path):

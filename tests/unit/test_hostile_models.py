@@ -272,15 +272,25 @@ WRONG = {
     "ends behind the file": {"a": entry(0, 4000, (1000,))},
     "overlaps": {"a": entry(0, 8, (2,)), "b": entry(4, 8)},
     "leaves unused bytes": {"a": entry(4, 8)},
+    "leaves bytes at the end": {"a": entry(0, 4)},
     "fewer bytes than its shape": {"a": entry(0, 8, (3,))},
+    "more bytes than its shape": {"a": entry(0, 8, ())},
     "more values than there are numbers": {"a": entry(0, 8, (1 << 62, 1 << 62))},
+    "ends before it begins": {"a": entry(8, 0, (2,))},
     "negative offset": {"a": entry(-4, 4, (2,))},
+    "offset true": {"a": entry(True, 8, (2,))},
+    "negative size": {"a": entry(0, 8, (-2,))},
+    "size 2.0": {"a": entry(0, 8, (2.0,))},
+    "dtype 3": {"a": entry(0, 8, (2,), 3)},
     "unknown dtype": {"a": entry(0, 8, (5,), "F3_NEW")},
+    "tensor that is a list": {"a": [0, 8]},
     "no object": [1],
+    "metadata of numbers": {"__metadata__": {"a": 1}, "b": entry(0, 8, (2,))},
     "deep": b"[" * 100_000,
+    "cut off": b'{"a": {"dtype": "F32", "sh',
     "no UTF-8": b'{"\xff": 1}',
 }
-SHORT = (b"", b"abc", b"\xff" * 8)
+SHORT = (b"", b"abc", b"\0\0\x10" + bytes(5), b"\xff" * 8)
 
 
 def stored(header):

@@ -34,11 +34,18 @@ FIELDS = {
 #: What a file says beside texts, by the key that an error names.
 KEYS = {
     "fewshot_config": {"fewshot_config": {"doc_to_text": SHELL}},
+    "doc_to_decontamination_query": {
+        "should_decontaminate": True,
+        "doc_to_decontamination_query": SHELL,
+    },
+    "doc_to_image": {"doc_to_image": SHELL},
+    "use_prompt": {"use_prompt": "prompts.yaml:own"},
     "process_docs": {"process_docs": "evil.run"},
     "custom_dataset": {"custom_dataset": "evil.run"},
     "class": {"class": "evil.Task"},
     "include": {"include": "functions.yaml"},
     "task": {"task": ["arc_easy", {"task": "mine", "process_docs": "evil.run"}]},
+    "filter_list": {"filter_list": [{"name": "slow", "filter": [{"function": "regex"}]}]},
     "metadata.mean_over": {"metadata": {"mean_over": "subject.__class__"}},
     "metric_list.0.metric": {"metric_list": [{"metric": "./evil.py"}]},
     "metric_list.0.hf_evaluate": {"metric_list": [{"metric": "acc", "hf_evaluate": True}]},

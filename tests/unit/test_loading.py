@@ -12,11 +12,13 @@ from damaged_models import DAMAGES, DOWN, EMBEDDING, HEAD, UP, damaged, with_val
 from evaluation_toys import IT_ROWS, write_model, write_task
 from toy_folders import initialise, shard
 
+from revocab import __main__ as entry
 from revocab.device import Checkpoint
 from revocab.errors import RevocabError
 from revocab.evaluation import efficiency
 from revocab.evaluation.generation import generate
 from revocab.evaluation.generation.prompts import prompt_row
+from revocab.evaluation.inference.decoding import cause
 from revocab.evaluation.inference.engines import vllm
 from revocab.evaluation.multiple_choice import scoring
 from revocab.evaluation.options import EfficiencyJob, Generating, Hardware, Scoring
@@ -280,6 +282,18 @@ def test_vllm_outputs_that_overflow_are_refused():
         vllm.refuse_outputs([result(-3.5), result(float("nan"))], str, "float16")
 
 
+@pytest.mark.parametrize(
+    ("dtype", "step"),
+    [
+        (torch.float16, "--dtype bfloat16 or --dtype float32"),
+        ("bfloat16", "--dtype float32"),
+        (torch.float32, "take another one"),
+    ],
+)
+def test_the_next_step_depends_on_the_dtype(dtype, step):
+    assert cause(dtype).endswith(step)
+
+
 def test_similarity_refuses_embeddings_that_are_not_finite(place, tmp_path):
     from revocab.evaluation.embedding_similarity import EmbeddingSimilarityJob, RunModels, measure
 
@@ -290,3 +304,15 @@ def test_similarity_refuses_embeddings_that_are_not_finite(place, tmp_path):
     job = EmbeddingSimilarityJob(group="g", anchors=4, last_step=1, seed=1)
     with pytest.raises(RevocabError, match=r"1 embeddings are NaN or infinite \(rows 9\)"):
         measure(job, runs, place.sound, None)
+
+
+def test_commands_end_with_one_line_and_code_1(place, tmp_path, capsys):
+    change, reason = DAMAGES["no mlp"]
+    folder = damaged(place.sound, tmp_path / "model", change)
+    words = ["score", "--run", "r", "--models", f"0={folder}", "--tasks", place.task]
+    with pytest.raises(SystemExit) as caught:
+        entry.main([*map(str, words), "--out", str(tmp_path / "scores.csv")])
+    said = capsys.readouterr().err
+    assert caught.value.code == 1 and reason in said and said.startswith("error: ")
+    assert "LOAD REPORT" not in said and said.count("\n") == 1
+    assert not (tmp_path / "scores.csv").exists()

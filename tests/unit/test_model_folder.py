@@ -28,7 +28,7 @@ from revocab.io import read_json, write_json
 from revocab.models.fetch import FetchJob, fetch_model
 from revocab.models.folder import INDEX, ModelFolder
 from revocab.models.load import load_causal_lm
-from revocab.models.weights import replaced_parts, write_parts
+from revocab.models.weights import read_header, replaced_parts, write_parts
 
 
 @pytest.mark.parametrize(
@@ -261,6 +261,16 @@ def test_replaced_tensors_leave_the_others_alone(tmp_path):
     assert received.keys() == {"a", "b"}
     assert torch.equal(received["a"], tensors["a"])
     assert torch.equal(received["b"], new)
+
+
+def test_true_headers_of_every_dtype_are_read(tmp_path):
+    names = ("float64", "float32", "bfloat16", "float16", "int64", "uint8", "bool", "float8_e4m3fn")
+    tensors = {name: torch.zeros(3, 2).to(getattr(torch, name)) for name in names}
+    tensors |= {"empty": torch.zeros(0, 4), "scalar": torch.tensor(1.0)}
+    save_file(tensors, tmp_path / "a.safetensors", {"format": "pt"})
+    header, start = read_header(tmp_path / "a.safetensors")
+    assert header.keys() == {*tensors, "__metadata__"}
+    assert start % 8 == 0
 
 
 # What is written beside the model, and said. -----------------------------------------------------

@@ -45,7 +45,7 @@ def read(path):
         return list(csv.DictReader(handle))
 
 
-def test_table(workplace, tmp_path):
+def test_table(workplace, tmp_path, capsys):
     _, models, tasks = workplace
     out = tmp_path / "scores.csv"
     score_checkpoints("mistral-sava", models, tasks, out, Scoring())
@@ -61,6 +61,10 @@ def test_table(workplace, tmp_path):
     assert {tuple(row[name] for name in known) for row in rows} == {
         ("mistral-sava", items, "", "1.0", "0") for items in ("12", "3")
     }
+    assert "mistral-sava step 5: 2 tasks" in capsys.readouterr().err
+    first = out.read_bytes()
+    score_checkpoints("mistral-sava", models, tasks, out, Scoring())
+    assert out.read_bytes() == first
     items = tmp_path / "scores_items.jsonl.gz"
     assert sorted(tmp_path.iterdir()) == [tmp_path / ".scores.csv.records", out, items]
     for row, kept in zip(rows, read_jsonl(items), strict=True):

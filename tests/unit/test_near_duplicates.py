@@ -6,6 +6,8 @@ import random
 
 import pytest
 from datasketch import MinHash
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from revocab.corpora.prepare import CorpusJob, NearDuplicates, Signatures, ngrams, prepare_corpus
 from revocab.corpora.read import texts
@@ -32,6 +34,22 @@ def test_a_text_with_a_word_changed_is_near_and_another_text_is_not():
     assert not found.add(" ".join([*first[:-1], "changed"]).upper())
     assert found.add(" ".join([*first[:150], *other[:150]]))
     assert found.add(" ".join(other))
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 30))
+def test_the_threshold_decides(changed):
+    """n words at the end of 40 changed: (36 - n) of (36 + n) 5-grams are common."""
+    first = text_of(40)
+    second = [*first[: 40 - changed], *text_of(changed)]
+    similarity = (36 - min(changed, 36)) / (36 + min(changed, 36))
+    found = Signatures(NearDuplicates(permutations=512))
+    found.add(" ".join(first))
+    kept = found.add(" ".join(second))
+    if similarity > 0.95:
+        assert not kept
+    if similarity < 0.65:
+        assert kept
 
 
 @pytest.mark.parametrize(("threshold", "permutations"), [(0.8, 128), (0.9, 20), (0.51, 64)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
 import itertools
 import os
 import signal
@@ -318,6 +319,10 @@ def test_a_manifest_tells_rows_of_stages(folders):
         pack_folder(folders / "tokenizer", {"it": folders / "it"}, options, folders / "y")
 
 
+def latin(path):
+    path.write_bytes(gzip.compress('{"id": "1", "text": "citt\u00e0"}\n'.encode("latin-1")))
+
+
 def cut(path):
     path.write_bytes(path.read_bytes()[:-20])
 
@@ -329,6 +334,7 @@ def empty(path):
 @pytest.mark.parametrize(
     ("harm", "message"),
     [
+        (latin, "train.jsonl.gz, after line 0: not UTF-8"),
         (cut, "train.jsonl.gz, after line .*: broken gzip file"),
         (empty, "corpus it: no text in it"),
         (lambda path: None, "corpus it: ends after 120 tokens, 160 needed"),

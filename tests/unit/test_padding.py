@@ -9,10 +9,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from jobs import job_of
 from safetensors.torch import load_file, save_file
 from toy_folders import adapt, initialise, load, shard
 
 from revocab.errors import RevocabError
+from revocab.initialise.method import methods
+from revocab.initialise.options import ChosenMethod
 from revocab.initialise.rows.source_weights import SourceWeights, read_source_weights
 from revocab.io import read_json, write_json
 from revocab.models.folder import ModelFolder
@@ -43,6 +46,15 @@ def test_padding_is_never_likeliest_and_at_most_one_by_the_tokens(matrix_VD, hid
     assert logits_P[5:].max() <= logits_P[:5].max() + 1e-9
     shares_P = logits_P.softmax(0)
     assert (shares_P[5:] <= shares_P[:5].sum() / 5 + 1e-9).all()
+
+
+def test_every_method_that_makes_rows_has_the_option():
+    for name, method in methods().items():
+        assert ("pad_to" in method.options.model_fields) != method.keeps_vocabulary, name
+    with pytest.raises(RevocabError, match="pad_to: unknown key"):
+        job_of(ChosenMethod, method="lapt", pad_to=64)
+    with pytest.raises(RevocabError, match=r"pad_to: .*greater than or equal to 1"):
+        job_of(ChosenMethod, method="sava", pad_to=0)
 
 
 @pytest.mark.parametrize(

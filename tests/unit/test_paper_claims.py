@@ -293,6 +293,10 @@ def test_the_small_copy_has_every_printed_score_beside_its_own(repository, tmp_p
                    "over": ["mistral-fvt"]}}, "no run 'mistral-sva'"),
         ({"gain": {"value": {"score": {"task": "boolq", "step": 400}}, "runs": ["mistral-sava"],
                    "over": ["mistral-fvt"]}}, "no task 'boolq'"),
+        ({"cell_gain": {"table": "u", "rows": ["minerva"], "columns": ["Italian"],
+                        "over_rows": ["mistral"]}}, "no table of runs, languages or fertility 'u'"),
+        ({"cell_gain": {"table": "t", "rows": ["French"], "columns": ["Italian"],
+                        "over_rows": ["mistral"]}}, "no row of 't' 'French'"),
         ({"cell_gain": {"table": "t", "rows": ["minerva"], "columns": ["Italian x"],
                         "over_rows": ["mistral"]}}, "no column of 't', also printed, 'Italian x'"),
     ],
@@ -469,6 +473,25 @@ def test_the_worst_of_several_runs_counts(replicated, rows):
     fall = base - fmean(random)
     assert rows["worst"][0].startswith(f"{fall:.3f} (by seed: {listed}), 95 % interval ")
     assert rows["worst"][1] == "cannot tell"  # 1.0, 2.0 and 1.5 reach 1.24 to either side
+
+
+def test_a_number_without_seeds(replicated, rows):
+    found = {
+        row["tokenizer"]: float(row["fertility"])
+        for row in Results(replicated).csv("fertility/fertility.csv")
+        if row["corpus"] == "world-it"
+    }
+    assert rows["tokenizer"][0] == f"{100 * (1 - found['target'] / found['source']):.1f} %"
+
+
+def test_a_missing_number_is_not_measured(replicated, tmp_path):
+    for path in replicated.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    (tmp_path / "experiment.json").unlink()
+    (tmp_path / "experiment.json").write_bytes((replicated / "experiment.json").read_bytes())
+    change_experiment(tmp_path, "tables", value=gains(value={"vocabulary": {}}))
+    found = build_table(Results(tmp_path), "claims").data_rows()
+    assert [cell.text for cell in found[0].cells[-2:]] == ["–", "not measured here"]
 
 
 def test_what_is_wrong_is_told_and_files_are_made_first():

@@ -164,4 +164,10 @@ def test_equals_the_shared_values(paper, shared_folder):
 def test_wrong_folders_are_named(tmp_path):
     with pytest.raises(RevocabError, match="no CSV"):
         PaperValues(tmp_path)
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("model,vocabulary_size,parameters\nx,1,1B\n")
+    with pytest.raises(RevocabError) as caught:
+        PaperValues(tmp_path)
+    for name, problem in zip(("a.csv", "b.csv"), caught.value.problems, strict=True):
+        assert problem.startswith(f"{tmp_path / name}: ") and "vocabulary_size" in problem
     assert not PaperValues(None)

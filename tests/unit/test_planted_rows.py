@@ -70,6 +70,13 @@ def test_a_row_that_is_inert_in_the_helper_wins_in_the_source(benchmark, name):
     torch.testing.assert_close(row.norm(), norm)
 
 
+@pytest.mark.parametrize("name", ["focus", "wechsel"])
+def test_no_row_wins_by_a_convex_method(benchmark, name):
+    case, token = case_of(benchmark, name)
+    row = benchmark.plant(case, token, 5)
+    assert benchmark.measure(case, token, row)["wins in source"] == 0
+
+
 @pytest.mark.parametrize(
     ("detector", "seen"), [("distance", "distance"), ("wins", "wins at random tokens")]
 )

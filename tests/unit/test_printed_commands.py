@@ -129,7 +129,7 @@ def test_a_command_on_an_experiment_is_read_as_far_as_the_experiment(line, monke
 
         monkeypatch.setattr("os.execv", become)
         monkeypatch.setattr("revocab.workflow.supervise.supervise", start)
-        monkeypatch.setattr("revocab.workflow.plan.check_hub", start)
+        monkeypatch.setattr("revocab.workflow.check_hub.check_hub", start)
         with pytest.raises(Accepted):
             run.run(words)
         (rest,) = started

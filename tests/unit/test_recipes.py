@@ -67,6 +67,7 @@ def test_stages_in_steps_and_tokens_make_the_total():
         ({"stages": [{"name": "a", "steps": 1, "train": "("}]}, "not a regular expression"),
         ({"stages": [{"name": "a", "steps": 1, "train": "lora"}]}, "train names 'lora'; give lora"),
         ({"stages": [{"name": "a", "steps": 1, "lora": {"rank": 1, "alpha": 1}}]}, "leaves it out"),
+        ({"stages": [{"name": "a", "steps": 1, "colour": 1}]}, "Extra inputs"),
         ({"stages": [{"name": "a", "steps": 1, "adapter": {}}]}, "train is all; give train: emb"),
         (
             {"stages": [{"name": "a", "steps": 1}, {**ADAPTERS, "name": "b"}]},

@@ -18,6 +18,7 @@ from revocab.evaluation.multiple_choice.task_file import Metadata
 from revocab.evaluation.over_seeds import FEW, SIGNIFICANT, holm, most_exchanges
 from revocab.evaluation.resampling import (
     OF_LABELS,
+    Items,
     bootstrap,
     bootstrap_scores,
     category_weights,
@@ -305,6 +306,19 @@ def test_a_system_does_not_differ_from_itself_and_unlike_items_are_refused():
     assert pair is not None and pair.difference == pair.low == pair.high == 1
     with pytest.raises(ValueError, match=r"\(4, 1\) items against \(1, 1\)"):
         compare(items, mean_items([1.0]))
+
+
+def test_systems_of_labels_are_compared_item_by_item():
+    generator = np.random.default_rng(1)
+    gold, blind = generator.integers(0, 3, (2, 300))
+    good = np.where(generator.random(300) < 0.7, gold, blind)
+
+    def items(predicted: np.ndarray) -> Items:
+        return label_items(np.stack([gold, predicted], axis=1).tolist(), 3, "acc_f1")
+
+    found = compare(items(good), items(blind))
+    assert found.low > 0 and found.p_value < 0.01
+    assert found.difference == pytest.approx(items(good).value() - items(blind).value())
 
 
 @pytest.mark.parametrize("runs", [2, 5, 11, 20])

@@ -168,6 +168,16 @@ def test_categories_over_groups_by_hand(root):
     assert sections == ["Mistral stand-in", "Llama stand-in"]
 
 
+def test_a_mean_without_one_of_its_scores_is_empty(root):
+    results = Results(root)
+    results.scores.rows[:] = [one for one in results.scores.rows if one["task"] != "boolq_it"]
+    results.scores._by_key = {
+        key: one for key, one in results.scores._by_key.items() if key[2] != "boolq_it"
+    }
+    cells = build_table(results, "categories").rows[1].cells[1:]
+    assert cells[1].value is None and cells[1].text is None
+
+
 def test_files_are_made_first(demo):
     columns = [{"fertility": {"corpus": "world-it"}}, {"vocabulary": {}},
                {"heldout": {"language": "it", "reference": "source"}}]  # fmt: skip

@@ -88,6 +88,15 @@ def test_gram_is_summed_over_chunks(monkeypatch):
     assert torch.allclose(found.right_PY, near, rtol=1e-6, atol=1e-6)
 
 
+def test_lstsq_is_the_least_squares_solution():
+    x, y = data()
+    fitted = fit_lstsq(x, y)
+    design = np.concatenate([x.double().numpy(), np.ones((len(x), 1))], axis=1)
+    expected, *_ = np.linalg.lstsq(design, y.double().numpy(), rcond=None)
+    assert np.allclose(fitted.weight_XY, expected[:-1], atol=1e-5)
+    assert np.allclose(fitted.bias_Y, expected[-1], atol=1e-5)
+
+
 def test_ridge_is_the_ridge_solution_and_leaves_the_bias_alone():
     from sklearn.linear_model import Ridge
 

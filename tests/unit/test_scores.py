@@ -6,10 +6,12 @@ import math
 
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from fake_results import change_experiment, fake_results, finished_demo, write_csv
 
 from revocab.errors import RevocabError
 from revocab.io import read_csv
+from revocab.report.make_tables import build_table
 from revocab.report.results import Results, Scores
 from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import COLUMNS, collect, collect_scores, mean_score
@@ -60,6 +62,41 @@ def test_average_uses_the_family_metric(folder):
     average = Average(language="it").cell(results, results.run("llama-fvt"))
     assert average.value == pytest.approx(100 * sum(values) / 6)
     assert average.stderr > 0
+
+
+@pytest.fixture(scope="module")
+def stereotypes(tmp_path_factory, repository):
+    """Return results in which one task reports nothing but the rate of stereotypes."""
+    demo = yaml.safe_load((repository / "config/demos/demo.yaml").read_text(encoding="utf-8"))
+    evaluation = demo["evaluation"]
+    boolq = evaluation["multiple_choice"]["tasks"]["boolq_en"]
+    evaluation["multiple_choice"]["tasks"]["boolq_en"] = {**boolq, "family": "crows_pairs"}
+    root = fake_results(tmp_path_factory.mktemp("pairs") / "demo", evaluation=evaluation)
+    for path in root.glob("runs/*/multiple_choice.csv"):
+        rows = read_csv(path)
+        for one in rows:
+            if one["task"] == "boolq_en" and one["metric"] == "acc":
+                one["metric"] = "pct_stereotype"
+        write_csv(path, [r for r in rows if (r["task"], r["metric"]) != ("boolq_en", "acc_norm")])
+    collect_scores(root, root / "scores.parquet")
+    return Results(root)
+
+
+def test_a_task_without_accuracy_is_part_of_the_average(stereotypes):
+    scores = stereotypes.scores
+    found = scores.choice("mistral-sava", 100, "boolq_en", "crows_pairs")
+    assert found["metric"] == "pct_stereotype"
+    others = ("hellaswag", "mmlu", "arc_easy", "piqa", "sciq")
+    parts = [scores.choice("mistral-sava", 100, f"{one}_en", one)["value"] for one in others]
+    average = Average(language="en").cell(stereotypes, stereotypes.run("mistral-sava"))
+    assert average.value == pytest.approx(100 * (sum(parts) + found["value"]) / 6)
+    (table,) = [
+        build_table(stereotypes, name)
+        for name, one in stereotypes.experiment.tables.items()
+        if one.kind == "multiple_choice" and (one.group, one.language) == ("mistral", "en")
+    ]
+    cells = dict(zip(table.header, table.data_rows()[0].cells, strict=True))
+    assert cells["CrowS-Pairs"].value is not None and cells["AVG"].value is not None
 
 
 def test_any_reported_metric_stands_for_a_task_without_its_own():

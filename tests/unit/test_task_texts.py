@@ -59,3 +59,9 @@ def test_a_corpus_that_holds_out_nothing_another_language_and_no_corpus(values):
     text_of(values, "test")["heldout"] = "world-ti"
     with pytest.raises(RevocabError, match=r"test\.heldout: no corpus 'world-ti' \(known: chat"):
         validate(values)
+
+
+def test_one_place(values):
+    text_of(values, "pool")["world"] = "parallel.train"
+    with pytest.raises(RevocabError, match="must be given, received world, heldout"):
+        validate(values)

@@ -183,6 +183,19 @@ def test_every_template_is_complete():
         assert config["metric_list"][0]["metric"] == "acc", path
 
 
+def test_task_file_is_self_contained_and_repeats(repository, tmp_path):
+    path = write_task(tmp_path, repository, "arc_easy_it", IT_ROWS, "arc_easy_it")
+    first = path.read_bytes()
+    config = yaml.safe_load(first)
+    assert "include" not in config
+    assert config["task"] == "arc_easy_it"
+    assert config["dataset_kwargs"] == {
+        "data_files": {"test": str(tmp_path / "arc_easy_it.jsonl.gz")}
+    }
+    write_task(tmp_path, repository, "arc_easy_it", IT_ROWS, "arc_easy_it")
+    assert path.read_bytes() == first
+
+
 @pytest.mark.parametrize(
     ("row", "message"),
     [
@@ -220,6 +233,12 @@ def test_bad_templates_are_named(tmp_path):
             tasks.load_template(tmp_path / f"{name}.yaml")
 
 
+def test_the_including_file_wins(tmp_path):
+    (tmp_path / "a.yaml").write_text("doc_to_text: a\ndoc_to_target: 1\n", encoding="utf-8")
+    (tmp_path / "b.yaml").write_text("include: a.yaml\ndoc_to_target: 2\n", encoding="utf-8")
+    assert tasks.load_template(tmp_path / "b.yaml") == {"doc_to_text": "a", "doc_to_target": 2}
+
+
 def test_templates_of_ones_own_go_before_those_of_the_package(tmp_path):
     """And include them by name."""
     (tmp_path / "mine.yaml").write_text("include: question.yaml\nlanguage: it\nnum_fewshot: 3\n")
@@ -240,6 +259,8 @@ def test_an_experiment_has_templates_of_its_own(repository, tmp_path, monkeypatc
     values = yaml.safe_load((repository / "tests/experiments/small.yaml").read_text())
     choices = values["evaluation"]["multiple_choice"]
     choices["tasks"]["arc_easy_en"]["template"] = "mine"
+    with pytest.raises(RevocabError, match=r"arc_easy_en\.template: no template 'mine'"):
+        validate(values)
     choices["templates"] = "prompts"
     with pytest.raises(RevocabError, match=r"multiple_choice\.templates: 'prompts' does not exist"):
         validate(values)
@@ -253,6 +274,10 @@ def test_an_experiment_has_templates_of_its_own(repository, tmp_path, monkeypatc
     assert mine[0] == "prompts/mine.yaml"
     assert "prompts" not in options.task(experiment, "arc_easy_en").canonical()
     assert not [file for file in shipped if "prompts" in file]
+    data, config = tmp_path / "rows.jsonl", options.task(experiment, "arc_easy_en")
+    write_jsonl(data, [PASSAGE])
+    task = tasks.task_config(config, Path(*layout.own_templates("arc_easy_en")), data)
+    assert task["doc_to_text"].endswith("Question: {{question}}\nAnswer:")
 
 
 def test_tasks_by_hand_are_files_or_names(tmp_path, monkeypatch):

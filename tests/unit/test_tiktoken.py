@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from revocab.errors import RevocabError
 from revocab.vocabulary.building.constructions.train import train_tokenizer
 from revocab.vocabulary.building.training_text import batched
+from revocab.vocabulary.intersection import IntersectionJob, intersect_folders
 from revocab.vocabulary.tokenizers.canonical import canonical_vocabulary
 from revocab.vocabulary.tokenizers.load import load_tokenizer, tokenizer_file, write_tokenizer
 from revocab.vocabulary.tokenizers.tiktoken import PATTERNS
@@ -86,6 +87,18 @@ def test_canonical_form_roles_and_folder(file, ranks, tmp_path):
     again = load_tokenizer(tmp_path)
     assert again.get_vocab() == tokenizer.get_vocab()
     assert again.tokenize(TEXTS[0]) == tokenizer.tokenize(TEXTS[0])
+
+
+def test_intersects_with_byte_fallback(file, tmp_path):
+    other = train_tokenizer(batched(TEXTS * 3), "byte_fallback", 310, list("abceilnortuàèé▁"))
+    write_tokenizer(other, tmp_path / "other")
+    found = intersect_folders(tmp_path / "other", file, IntersectionJob(), tmp_path / "out")
+    assert found.report["kinds"]["special"] == 2
+    assert found.report["kinds"]["byte"] > 100
+    source, target = canonical_vocabulary(other), canonical_vocabulary(load_tokenizer(file))
+    both = {token.identity for token in source} & {token.identity for token in target}
+    assert found.report["overlap"] == sum(token.identity in both for token in target)
+    assert " è".encode() in {target[number].data for number in found.target_ids}
 
 
 @pytest.mark.parametrize(

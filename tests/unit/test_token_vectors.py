@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 
 import pytest
 import torch
+from helper_toys import VOCABULARY_MATRICES, change_matrices
 from method_inputs import make
-from safetensors.torch import save_file
-from toy_folders import initialise
+from safetensors.torch import load_file, save_file
+from toy_folders import initialise, shared_pairs
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 from toy_vocabularies import byte_level, sentencepiece_bpe
 
@@ -19,7 +21,8 @@ from revocab.initialise.methods.projection import ProjectionOptions
 from revocab.initialise.reading.token_vectors import load_token_vectors, texts_of, vectors_hash
 from revocab.initialise.target_matrix import fill
 from revocab.io import read_json
-from revocab.vocabulary.tokenizers.canonical import CanonicalToken
+from revocab.vocabulary.tokenizers.canonical import CanonicalToken, canonical_vocabulary
+from revocab.vocabulary.tokenizers.load import load_tokenizer
 
 #: Of tokens that both toy vocabularies have, of one that only SentencePiece's has, and of a word.
 TEXT = "▁cane 1 2\nan 3 4\nA 5 6\n▁nessuno 7 8\nè 9 10\n"
@@ -189,6 +192,54 @@ def test_projection_maps_vectors_by_hand():
     assert matrix[3].tolist() == pytest.approx([-3, -8], abs=1e-5)
     assert matrix[4].tolist() == [0.5, 1.0]
     assert inputs.notes["tokens_without_auxiliary"] == 1 and inputs.notes["anchors"] == 2
+
+
+def test_an_affine_relation_to_a_files_vectors_is_recovered(toys, tmp_path):
+    """Source rows are an affine function of the vectors, another for each matrix."""
+    tokenizers = [load_tokenizer(toys / f"{side}-tokenizer") for side in ("source", "target")]
+    named = [
+        (text, token.data)
+        for tokenizer in tokenizers
+        for token in canonical_vocabulary(tokenizer)
+        for text in texts_of(token)[:1]
+    ]
+    draw = torch.Generator().manual_seed(3)
+    # By bytes: a letter may be shared with the token of its byte, whose text is another.
+    drawn = {data: torch.randn(6, generator=draw) for _, data in named}
+    copied = {*shared_pairs(toys)[0].tolist()}
+    target = canonical_vocabulary(tokenizers[1])
+    new = [texts_of(token)[0] for n, token in enumerate(target) if n not in copied]
+    lacking = max((text for text in new if not text.startswith("▁")), key=len)
+    vectors = {text: drawn[data] for text, data in named if text != lacking}
+    lines = (f"{text} {' '.join(map(str, row.tolist()))}\n" for text, row in vectors.items())
+    path = written(tmp_path, "".join(lines))
+    maps = {
+        name: (torch.randn(6, 32, generator=draw), torch.randn(32, generator=draw))
+        for name in VOCABULARY_MATRICES
+    }
+    source_texts = [texts_of(token)[:1] for token in canonical_vocabulary(tokenizers[0])]
+    known = [(n, texts[0]) for n, texts in enumerate(source_texts) if texts and texts[0] in vectors]
+
+    def related(name, matrix):
+        weight, bias = maps[name]
+        for number, text in known:
+            matrix[number] = vectors[text] @ weight + bias
+        return matrix
+
+    source = shutil.copytree(toys / "untied", tmp_path / "source")
+    change_matrices(source, related)
+    keys = {"target_tokenizer": toys / "target-tokenizer", "vectors": path, "figure": False}
+    out = tmp_path / "out"
+    initialise(source, out, "projection", {"auxiliary": "file"}, **keys)
+    adapted = load_file(out / "model.safetensors")
+    for name, (weight, bias) in maps.items():
+        for number, token in enumerate(target):
+            text = next(iter(texts_of(token)), None)
+            if text in vectors:
+                expected = vectors[text] @ weight + bias
+                assert torch.allclose(adapted[name][number], expected, atol=1e-4), text
+    notes = read_json(out / "diagnostics.json")["matrices"]["output"]["method"]
+    assert notes["tokens_without_auxiliary"] == 1
 
 
 def test_vectors_of_no_shared_token_determine_no_map(toys, tmp_path):

@@ -111,17 +111,17 @@ def test_frequent_characters():
     assert frequent_characters(["aab"], 2) == ["a", "▁"]
 
 
-def halves(folder, share=0.5, **texts):
-    """Return two corpora of a document each, and the share of the first."""
+def two_corpora(folder, share=0.5, **texts):
+    """Return a mixture of two corpora of a document each; ``share`` is the first one's."""
     for name, text in texts.items():
         job = CorpusJob(corpus=name, language=name)
         prepare_corpus([{"text": text}], {"label": name}, job, folder / name)
-    return [TrainingText(name, part, folder / name)
-            for name, part in zip(texts, (share, 1 - share), strict=True)]  # fmt: skip
+    shares = dict(zip(texts, (share, 1 - share), strict=True))
+    return [TrainingText(name, shares[name], folder / name) for name in texts]
 
 
 def test_shares_are_shares_of_bytes(tmp_path):
-    mixture = halves(tmp_path, it="è" * 50, en="a" * 300)
+    mixture = two_corpora(tmp_path, it="è" * 50, en="a" * 300)
     assert training_budgets(mixture) == {"it": 100, "en": 100}
     budgets = training_budgets(mixture, limit_bytes=42)
     assert budgets == {"it": 21, "en": 21}
@@ -186,7 +186,7 @@ def test_real_mistral(tmp_path, shared_folder):
 
 def test_characters_are_counted_in_every_corpus_by_its_share(tmp_path, monkeypatch):
     """Of 400 bytes 40 are read, three quarters of them Italian."""
-    mixture = halves(tmp_path, 0.75, it="a" * 300, en="b" * 100)
+    mixture = two_corpora(tmp_path, 0.75, it="a" * 300, en="b" * 100)
     read = []
 
     def stop(texts, limit):
@@ -210,7 +210,7 @@ def test_characters_that_were_forced_are_numbered_anew():
 
 def test_a_corpus_that_runs_out_is_named(tmp_path, capsys):
     """100 bytes at a share of a half leave 200 of the other's 300 unused."""
-    mixture = halves(tmp_path, it="a" * 100, en="a" * 300)
+    mixture = two_corpora(tmp_path, it="a" * 100, en="a" * 300)
     described = describe_training_text(mixture, training_budgets(mixture))
     said = shortage(described)
     assert all(part in said for part in ("corpus it", "100 bytes", "0.5", "33% of en"))

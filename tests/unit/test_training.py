@@ -11,6 +11,7 @@ import training_pico as pico
 from safetensors.torch import save_file
 from torch.nn import functional
 
+from revocab.closed import checked
 from revocab.errors import RevocabError
 from revocab.io import read_csv
 from revocab.training import checkpoints, resume_state
@@ -88,6 +89,15 @@ def test_a_head_with_a_scale_takes_the_models_own_logits():
 # Settings -----------------------------------------------------------------------------------------
 
 
+def test_every_wrong_setting_is_named():
+    wrong = {"steps": 0, "schedule": "quadratic", "precision": "float16", "warmup_steps": 11}
+    with pytest.raises(RevocabError) as caught:
+        checked(Settings, {**RECIPE, **wrong})
+    text = "\n".join(caught.value.problems)
+    for key in ("steps: ", "schedule: ", "precision: "):
+        assert key in text
+
+
 @pytest.mark.parametrize(
     ("requested", "processes", "expected"),
     [
@@ -103,6 +113,14 @@ def test_micro_batches_make_up_the_batch(requested, processes, expected, tmp_pat
     else:
         with pytest.raises(RevocabError, match="--batch-size: 8 "):
             MicroBatch.of(8, requested, processes, tmp_path)
+
+
+def test_heldout_loss_is_measured_at_checkpoints_and_at_its_own_interval():
+    assert Settings(**RECIPE).heldout_steps == [0, 5, 10]
+    assert Settings(**RECIPE, heldout_every=4).heldout_steps == [0, 4, 5, 8, 10]
+    # What is not given is not described: as before there was a choice.
+    assert not {"heldout_every", "keep_best"} & Settings(**RECIPE).described().keys()
+    assert "keep_best" not in Settings(**RECIPE).canonical()
 
 
 def test_the_fingerprint_follows_settings_and_inputs():

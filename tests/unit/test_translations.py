@@ -15,6 +15,7 @@ from revocab.closed import checked
 from revocab.corpora.formats import file_rows
 from revocab.corpora.prepare import CorpusJob, heldout_documents, prepare, prepare_corpus
 from revocab.corpora.read import documents, holds_conversations
+from revocab.corpora.source import Form
 from revocab.corpora.translations import Translations, pairs
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.prompts import PromptJob, build_prompts
@@ -190,6 +191,14 @@ def test_files_as_nllb_has_them(tmp_path):
     ((identifier, _, answer),) = said(tmp_path / "out")
     assert (identifier, answer) == ("pairs-2.en-it", '"1')
     assert manifest["source"]["file"] == path.name
+
+
+def test_aligned_lines_are_pairs(tmp_path):
+    for language in ("en", "it"):
+        (tmp_path / language).write_text("".join(f"{language} {n}\n" for n in range(3)))
+    options = job().model_copy(update={"source": Form(kind="lines", languages=("en", "it"))})
+    prepare([tmp_path / "en", tmp_path / "it"], options, tmp_path / "out")
+    assert [answer for *_, answer in said(tmp_path / "out")] == ["it 0", "it 1", "it 2"]
 
 
 @pytest.mark.parametrize(

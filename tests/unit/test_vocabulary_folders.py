@@ -242,3 +242,14 @@ def test_roles_that_only_a_class_has_are_its_own(tmp_path):
     tokenizer = load_tokenizer(source)
     assert (len(tokenizer), tokenizer.pad_token_id) == (size + 1, size)
     assert tokenizer.eos_token is None
+
+
+def test_a_folder_that_says_so_is_read_as_its_file_says(tmp_path):
+    """Beside a config.json of Qwen2, AutoTokenizer would cut words as Qwen2 does."""
+    folder = write_sound(BASES["chat"], tmp_path / "model")
+    config = read_json(folder / "config.json")
+    write_json(folder / "config.json", {**config, "model_type": "qwen2"})
+    text = "12345 cafe\u0301"
+    ids = Tokenizer.from_file(str(folder / "tokenizer.json")).encode(text).ids
+    assert load_tokenizer(folder).encode(text, add_special_tokens=False) == ids
+    assert type(load_tokenizer(folder)).__name__ == "TokenizersBackend"

@@ -158,10 +158,16 @@ TOKEN = {"id": 0, "token": "x"}
 #: A ``words.json`` that somebody else made, and the key or the id that is named.
 DAMAGED = {
     "no object": ([], "words.json"),
+    "no list": ({}, "words"),
+    "a word that is none": ({"words": ["x"]}, "words.0"),
     "no tokens": ({"words": [{"word": "x", "became": "added"}]}, "words.0.tokens"),
     "a negative id": (
         {"words": [{"word": "x", "became": "added", "tokens": [TOKEN | {"id": -1}]}]},
         "words.0.tokens.0.id",
+    ),
+    "a description that is no text": (
+        {"words": [{"word": "x", "became": "added", "tokens": [TOKEN], "description": 7}]},
+        "words.0.description",
     ),
     "another tokenizer's id": (
         {"words": [{"word": "x", "became": "added", "tokens": [TOKEN | {"id": 10**6}]}]},

@@ -175,9 +175,10 @@ def prepare_corpus(
     """Write a corpus folder from ``rows`` and return its manifest.
 
     Empty (or blank) and exactly repeated documents are skipped and counted, and so are
-    conversations that nobody answers. ``source`` says where the rows come from and goes into the
-    manifest; its ``label`` is used in messages; ``read`` are the files and folders that ``out``
-    must spare. Raises :class:`RevocabError` before anything is written.
+    conversations that nobody answers. Words in the manifest are whitespace-separated. ``source``
+    says where the rows come from and goes into the manifest; its ``label`` is used in messages;
+    ``read`` are the files and folders that ``out`` must spare. Raises :class:`RevocabError` before
+    anything is written.
     """
     output = OutputFolder(Path(out), CORPUS, read)
     label = source["label"]

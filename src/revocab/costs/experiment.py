@@ -54,8 +54,10 @@ OF_RUNS = (
 
 #: Vocabularies up to this size are packed in two bytes a token, larger ones in four.
 SHORT_IDS = 65_536
-#: Bytes of a tokenizer.json for each token; of held-out tokens four, in windows filled by half.
-TOKENIZER, HELDOUT = 56, 8
+#: Bytes of a tokenizer.json for each token.
+TOKENIZER = 56
+#: Tokens are held out in four bytes, and windows are filled by half.
+HELDOUT = 8
 #: Bytes of a start's figures and report, of card and settings beside weights, of a line of losses.
 DIAGNOSTICS, CARD, LOSS_LINE = 210_000, 15_000, 87
 LEAST = "disk at the peak, at least"
@@ -249,9 +251,10 @@ def timed(layout: Layout, trainings: Sequence[Training], options: CostOptions) -
 
 def times_of(trainings: Sequence[Training], options: CostOptions) -> dict[str, tuple[float, str]]:
     """Return device hours, time, energy and CO2; nothing where a training's time is not known."""
-    every = sum(item.hours or 0 for item in trainings)
-    if not every:
+    hours = [item.hours for item in trainings if item.hours is not None]
+    if not hours:
         return {}
+    every = sum(hours)
     totals = {
         "device hours": (every, "hours"),
         "hours with all devices busy": (every / options.devices, "hours"),
@@ -340,10 +343,11 @@ def packed_bytes(layout: Layout, sizes: Sizes, tokenizer: str, mixture: str, rec
     entry, vocabulary = layout.experiment.recipes[recipe], sizes.vocabulary(tokenizer)
     if vocabulary is None:
         return 0
+    width = 2 if vocabulary <= SHORT_IDS else 4
     # Of conversations, where each begins and what is learned are packed as well.
-    width = (2 if vocabulary <= SHORT_IDS else 4) + (2 if entry.loss == ANSWERS else 0)
+    each = width + 2 if entry.loss == ANSWERS else width
     tokens = entry.steps * entry.batch_size * entry.sequence_length
-    return tokens * width + tokens_held_out(layout) * HELDOUT
+    return tokens * each + tokens_held_out(layout) * HELDOUT
 
 
 def start_bytes(sizes: Sizes, run: Run) -> float:

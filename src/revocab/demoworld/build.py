@@ -28,8 +28,13 @@ TRANSLATING = {
 }
 #: Kinds of document and their shares; the Italian side also holds translations.
 SHARES = {
-    "story": 34, "description": 12, "portrait": 12, "questions": 28, "passage": 6, "bilingual": 8,
-}  # fmt: skip
+    "story": 34,
+    "description": 12,
+    "portrait": 12,
+    "questions": 28,
+    "passage": 6,
+    "bilingual": 8,
+}
 #: Train items of the families without facts, whose supply is endless.
 SCENES = {"hellaswag": 200, "piqa": 200, "boolq": 300}
 
@@ -134,15 +139,20 @@ def blind_baselines(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
     """Return the accuracy of guessing the longest, the shortest, and the commonest position. Beside
     ``items`` and ``chance``, the accuracy of drawing one of an item's choices.
     """
-    total, longest, shortest = len(rows), 0, 0
+    total = len(rows)
+    longest = shortest = 0
     for row in rows:
         lengths = list(map(len, row["choices"]))
         longest += lengths.index(max(lengths)) == row["answer"]
         shortest += lengths.index(min(lengths)) == row["answer"]
     position = Counter(row["answer"] for row in rows).most_common(1)[0][1]
-    chance = sum(1 / len(row["choices"]) for row in rows) / total
-    found = {"items": total, "chance": chance, "longest": longest / total}
-    return {**found, "shortest": shortest / total, "majority_position": position / total}
+    return {
+        "items": total,
+        "chance": sum(1 / len(row["choices"]) for row in rows) / total,
+        "longest": longest / total,
+        "shortest": shortest / total,
+        "majority_position": position / total,
+    }
 
 
 def write_world(out: Path, options: WorldOptions) -> None:

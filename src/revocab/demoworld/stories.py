@@ -179,8 +179,11 @@ def story(world: World, draw: random.Random, test: bool = False) -> list[Text]:
     home, away = draw.sample(world.towns, 2)
     tool, use = draw.choice(world.tools)
     time, later = draw.sample(world.times, 2)
-    opening = [say("introduction", person, job, town=home), say("to_work", person, job, time=time)]
-    opening.append(say("at_work", person, job))
+    opening = [
+        say("introduction", person, job, town=home),
+        say("to_work", person, job, time=time),
+        say("at_work", person, job),
+    ]
     animal, name = draw.choice(world.animals), draw.choice(PETS)
     man, woman, english = draw.choice(world.moods)
     mood = {"it": woman if person.female else man, "en": english}

@@ -192,7 +192,8 @@ def shares(counted: Iterator[dict[str, tuple[int, int]]]) -> dict[str, Any]:
         part_R, whole_R = sums_RK.T
         return np.divide(part_R, whole_R, out=np.zeros(len(sums_RK)), where=whole_R > 0)
 
-    prompts, result = list(counted), {}
+    prompts = list(counted)
+    result: dict[str, Any] = {}
     for name in prompts[0]:
         items = Items.of([prompt[name] for prompt in prompts], ratio)
         whole, interval = int(items.counts_NK[:, 1].sum()), bootstrap(items)

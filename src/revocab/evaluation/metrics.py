@@ -224,7 +224,10 @@ PUNCTUATION = str.maketrans(dict.fromkeys(string.punctuation + "«»“”‘’
 
 @cache
 def articles(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return what matches a language's elided articles with their apostrophe, and its others."""
+    """Return what matches a language's elided articles with their apostrophe, and its others.
+
+    Either matches nothing where the language's file has none.
+    """
     file = languages().get(language)
     elided, plain = (file.elided_articles, file.articles) if file else ((), ())
     return (

@@ -103,8 +103,9 @@ def accuracy(counts_RLL: np.ndarray) -> np.ndarray:
 
 
 def macro_f1(counts_RLL: np.ndarray) -> np.ndarray:
-    """Return the unweighted mean [R] of F1 over the labels that are gold or predicted at all: 0 for
-    one that is never both, as in scikit-learn.
+    """Return the unweighted mean [R] of F1 over the labels that are gold or predicted at all.
+
+    A label that is never predicted, or never gold, has 0, as in scikit-learn.
     """
     right_RL = np.diagonal(counts_RLL, axis1=1, axis2=2)
     either_RL = counts_RLL.sum(axis=1) + counts_RLL.sum(axis=2)

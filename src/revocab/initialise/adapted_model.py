@@ -46,9 +46,6 @@ from revocab.output import OutputFolder
 from revocab.progress import Say, silent
 from revocab.vocabulary.tokenizers.load import some
 
-#: Which norms a provenance has, by their names in the diagnostics.
-NORMS = {"source": "source", "copied": "norm_copied", "new": "norm_new"}
-
 
 @dataclass(frozen=True)
 class NewMatrices:
@@ -125,8 +122,9 @@ def initialise_model(
 
     Beside the model: ``new_rows.npy``, ``source_weights.npz`` where the method says them,
     ``provenance.json``, ``diagnostics.json`` with its figure, a card and, last, ``manifest.json``.
-    Raises :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses, in source
-    or helper, and for options and folders that do not fit.
+    ``say`` is called with what is being done. Raises :class:`RevocabError` for what
+    :func:`revocab.models.load.check_model` refuses, in source or helper, and for options and
+    folders that do not fit.
     """
     output = OutputFolder(out, "adapted model", [*inputs.model_dump().values()])
     check_device(device)
@@ -164,7 +162,8 @@ def initialise_model(
         print(f"warning: {warning}", file=sys.stderr)
     provenance |= _provenance(material, new, provenance["names"])
     report = {"method": method.name, "matrices": new.described, "warnings": warnings}
-    report |= {"tables": new.described_tables} if new.described_tables else {}
+    if new.described_tables:
+        report["tables"] = new.described_tables
     say("writing the model folder")
     target = material.vocabularies.target_tokenizer
     rows = padded_rows(len(target), getattr(job, "pad_to", None))
@@ -172,7 +171,7 @@ def initialise_model(
     with output.replaced() as folder:
         provenance["special_token_ids"] = special_ids(target)
         provenance["dropped_settings"] = write_adapted(
-            material, matrices, new.tables, folder, say is not silent
+            material, matrices, folder, tables=new.tables, progress=say is not silent
         )
         if new.source_weights:
             padded = {which: sparse.padded(rows) for which, sparse in new.source_weights.items()}
@@ -237,10 +236,14 @@ def _provenance(material: Material, new: NewMatrices, names: dict[str, str]) -> 
     if material.inputs.vectors is not None:
         facts["auxiliary"] = vectors_hash(material.inputs.vectors)
     names["target_tokenizer"] = origin.name_of(vocabularies.target)
-    tables = {}
-    for name, statistics in new.described_tables.items():
-        rows = {"source_rows": statistics["source"]["rows"], "rows": len(new.tables[name])}
-        tables[name] = {"method": statistics["method"]["name"], **rows}
+    tables = {
+        name: {
+            "method": statistics["method"]["name"],
+            "source_rows": statistics["source"]["rows"],
+            "rows": len(new.tables[name]),
+        }
+        for name, statistics in new.described_tables.items()
+    }
     return {
         **facts,
         "target_tokenizer": origin.tokenizer_hash(vocabularies.target),
@@ -255,7 +258,11 @@ def _provenance(material: Material, new: NewMatrices, names: dict[str, str]) -> 
         **({"tables": tables} if tables else {}),
         "dtype": str(new.matrices["input"].dtype).removeprefix("torch."),
         "norms": {
-            which: {kind: statistics[key] for kind, key in NORMS.items()}
+            which: {
+                "source": statistics["source"],
+                "copied": statistics["norm_copied"],
+                "new": statistics["norm_new"],
+            }
             for which, statistics in new.described.items()
         },
     }
@@ -264,14 +271,15 @@ def _provenance(material: Material, new: NewMatrices, names: dict[str, str]) -> 
 def write_adapted(
     material: Material,
     matrices: dict[Which, Tensor],
-    tables: Mapping[str, Tensor],
     out: Path,
+    *,
+    tables: Mapping[str, Tensor],
     progress: bool,
 ) -> list[str]:
-    """Write the adapted model into the folder ``out``; return, and name, the dropped settings.
+    """Write the adapted model into the folder ``out``; return the settings that were dropped.
 
-    Rows of ``matrices`` after those of the tokens are padding; ``tables`` are all other tensors
-    with a row per token.
+    They are named on stderr, too: what a model does without them may surprise. Rows of ``matrices``
+    after those of the tokens are padding; ``tables`` are all other tensors with a row per token.
     """
     source, counterparts = material.source, material.vocabularies.counterparts
     names = source.vocabulary_tensors

@@ -104,9 +104,11 @@ def measure_to(out: Path, job: ScaleJob, vocabularies: Vocabularies) -> None:
                 "norm_mean_new": summary(norms_of(target_VD[new]))["mean"],
             }
         )
-    methods = job.methods.items()
     manifest = {
-        "methods": {n: {"method": m.method, "options": m.own_options()} for n, m in methods},
+        "methods": {
+            name: {"method": chosen.method, "options": chosen.own_options()}
+            for name, chosen in job.methods.items()
+        },
         "source_tokenizer": tokenizer_hash(vocabularies.source),
         "target_tokenizer": tokenizer_hash(vocabularies.target),
         "libraries": library_versions(),

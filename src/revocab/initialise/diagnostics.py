@@ -28,7 +28,8 @@ COSINE = 0.99
 WIDTH = 128
 #: Rows that are compared with as many others at once: 4 MiB of cosines.
 BLOCK_ROWS = 1024
-BINS, EXAMPLES = 48, 10
+BINS = 48
+EXAMPLES = 10
 COLOURS = {"copied": "#666666", "new": "#0072B2"}
 PANELS = {"norm": "L2 norm of a row", "cosine_to_mean": "cosine of a row to the mean of its kind"}
 TITLES = {"input": "embedding", "output": "LM head"}
@@ -68,7 +69,7 @@ def summary(values_N: Tensor) -> dict[str, float | int | None]:
 
 
 def _histograms(copied_N: Tensor, new_N: Tensor) -> dict[str, Any]:
-    """Return counts of both kinds of rows in the same bins; on a log scale over a decade."""
+    """Return counts of both kinds of rows in the same bins; even on a log scale over a decade."""
     import torch
 
     both_N = torch.cat([copied_N, new_N])
@@ -143,8 +144,9 @@ def warn(method: str, which: str, statistics: dict[str, Any]) -> list[str]:
 
 
 def nearest(matrix_VD: Tensor, query_N: Tensor) -> Tensor:
-    """Return, for each row id of a query, the (first) row with the greatest cosine to it.
+    """Return, for each row id asked for, the id of the row with the greatest cosine to it.
 
+    Of equal ones the first. Blocks of cosines are small enough to stay in the processor's cache.
     Wide rows are randomly (seeded) projected to :data:`WIDTH` (Johnson & Lindenstrauss: near a
     cosine of 0.99 a projected cosine is off by about 0.002).
     """

@@ -153,9 +153,10 @@ class Method:
 
     ``initialise(inputs, options)`` returns float32 rows (or, with a donor, of the source's dtype):
     one per ``missing_N`` when ``copies_overlap``, else one per target id. A method that
-    ``keeps_vocabulary`` (lapt, base) changes no matrix at all. One that ``copies_overlap`` may give
-    the weights of source rows as ``source_weights(inputs, options)``, a row per ``missing_N``:
-    vocabulary adapters start from them, and without ``initialise`` they make the rows.
+    ``keeps_vocabulary`` (lapt, base) changes no matrix at all. One whose new rows are weighted sums
+    of source rows may give the weights as ``source_weights(inputs, options)``, a row per
+    ``missing_N``: vocabulary adapters start from them (``docs/methods.md``), and without
+    ``initialise`` they make the rows. It has ``copies_overlap``.
     """
 
     name: str
@@ -167,9 +168,9 @@ class Method:
     initialise: Callable[[MethodInputs, Any], Tensor] | None = None
     source_weights: Callable[[MethodInputs, Any], SourceWeights] | None = None
     needs_helper: bool = False
-    #: What new tokens get that helper or vectors lack. pieces: the mean of their source pieces; the
-    #: method sees only tokens that have a row. own: what the method gives them; it sees all tokens,
-    #: and a row of zeros where there is none.
+    #: What new tokens get that a helper of another tokenizer, or a file of vectors, lacks. pieces:
+    #: the mean of their source pieces; the method sees only tokens that have a row. own: what the
+    #: method itself gives them; it sees all tokens, and a row of zeros where there is none.
     without_helper_row: Literal["pieces", "own"] = "pieces"
     #: Whether it takes the helper's rows as they are: of a helper with the target's tokenizer.
     takes_helper_rows: bool = False

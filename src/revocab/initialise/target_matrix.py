@@ -7,8 +7,9 @@ layer.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from revocab.errors import RevocabError
@@ -30,8 +31,9 @@ LAYER_WIDTH = "hidden_size_per_layer_input"
 def new_rows(inputs: MethodInputs, method: Method, options: MethodOptions) -> Tensor:
     """Return the method's rows, with those of tokens that the helper or the vectors lack.
 
-    Unless the method fills those in its own way, it sees none of them: new ones get the mean of
-    their source pieces, and are counted. Nor does it see words of a list that have a start.
+    Unless the method fills those in its own way, it sees no token that the helper lacks: new ones
+    get the mean of their source pieces, and are counted in the notes. Nor does it see words of a
+    list that start from what the list says.
     """
     if inputs.word_starts:
         noise = getattr(options, "words_noise", 0.0)
@@ -116,20 +118,21 @@ def fill(source_VD: Tensor, inputs: MethodInputs, method: Method, options: Metho
     return target_VD
 
 
-def shared_tables(model: ModelFolder, names: Collection[str]) -> dict[str, Which]:
+def shared_tables(model: ModelFolder, names: Iterable[str]) -> dict[str, Which]:
     """Return the tables of the same values as embedding or head, and which of the two it is.
 
     Such are those of a layer that predicts one more token, whose embedding and head are the
     model's own: DeepSeek-AI 2024, "DeepSeek-V3 Technical Report" (arXiv 2412.19437), section 2.2.
     """
 
-    matrices = model.vocabulary_tensors
-    places = {n: (model.path / model.tensors[n][0], n) for n in (*names, *matrices.values())}
+    def place(name: str) -> tuple[Path, str]:
+        return model.path / model.tensors[name][0], name
+
     return {
         name: which
         for name in names
-        for which, matrix in matrices.items()
-        if equal_tensors(places[name], places[matrix])
+        for which, matrix in model.vocabulary_tensors.items()
+        if equal_tensors(place(name), place(matrix))
     }
 
 
@@ -146,12 +149,17 @@ class NewTable(NamedTuple):
 
 
 def new_tables(
-    model: ModelFolder, names: Iterable[str], inputs: MethodInputs, method: Method, options: Any
+    model: ModelFolder,
+    names: Iterable[str],
+    inputs: MethodInputs,
+    method: Method,
+    options: MethodOptions,
 ) -> Iterator[NewTable]:
     """Yield each table of ``names``, filled by what :func:`table_method` has for ``method``.
 
     ``inputs`` are the input embedding's; of their ``source_VD`` only the number of rows counts.
-    Raises :class:`RevocabError` for quantised tables.
+    Tokens that a helper or auxiliary embeddings lack get the mean of their source pieces. Raises
+    :class:`RevocabError` for quantised tables.
     """
     filler, its_options = table_method(method, options)
     inputs = replace(inputs, donor=None)
@@ -194,7 +202,8 @@ def fill_table(
 ) -> tuple[Tensor, dict[str, Any]]:
     """Return the target's table [T, W] in the stored dtype, on the CPU, and the method's notes.
 
-    Every ``columns`` columns are filled by themselves, as the embedding of their layer.
+    Every ``columns`` columns are filled by themselves, as the embedding of their layer, so that no
+    more of them are float32 at a time. Copied rows are the stored ones, bit for bit.
     """
     rows_TW = stored_RW.new_empty(inputs.target_rows, stored_RW.shape[1])
     notes: dict[str, Any] = {"zero_rows_replaced": 0}

@@ -67,8 +67,9 @@ class Changed:
     #: Tensors of the weight files that are written anew, by file.
     files: dict[str, list[Part]]
     config: dict[str, Any]
-    #: What the manifest says of the change, and what its user should know, a sentence each.
+    #: What the manifest says of the change.
     facts: dict[str, Any] = field(default_factory=dict)
+    #: What its user should know, a sentence each: printed at once, and in the model card.
     notes: tuple[str, ...] = ()
 
 
@@ -96,8 +97,10 @@ def changes() -> dict[str, Change]:
 def change_model(job: ChangeJob, model: Path, out: Path, say: Say = silent) -> None:
     """Write ``out``: the folder ``model``, its body, changed as ``job`` says.
 
-    Shards, dtypes, tying, tokenizer and documents but the card are the body's. Raises
-    :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses.
+    Shards, dtypes, tying, tokenizer and documents but the card are the body's; ``config.json`` has
+    what the change sets. ``manifest.json``, written last, says what it was made of. Raises
+    :class:`RevocabError`, before anything is written, for all that
+    :func:`revocab.models.load.check_model` refuses.
     """
     output = OutputFolder(out, "changed model", [model])
     change = changes()[job.change]

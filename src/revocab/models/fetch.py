@@ -40,14 +40,19 @@ from revocab.vocabulary.tokenizers.alphabets import LLAMA_CPP_SPLITTERS, LlamaSp
 
 #: How the names of embeddings end, in the architectures of public models.
 EMBEDDINGS = (
-    "embed_tokens.weight", "wte.weight", "word_embeddings.weight", "tok_embeddings.weight",
+    "embed_tokens.weight",
+    "wte.weight",
+    "word_embeddings.weight",
+    "tok_embeddings.weight",
     "embed_in.weight",
-)  # fmt: skip
+)
 
 
 def origin_of_gguf(file: Path) -> dict[str, Any]:
     """Return a GGUF's name, hash, how many of its tensors are of each type, and by which name
-    llama.cpp knows how its byte-level vocabulary splits text (None for another vocabulary).
+    llama.cpp knows how its byte-level vocabulary splits text; None for another vocabulary.
+
+    Raises :class:`RevocabError` for what is no GGUF, or is cut short.
     """
     from gguf import GGUFReader
 
@@ -76,7 +81,7 @@ def unpack_gguf(file: Path, splitter: LlamaSplitter | None, out: Path) -> None:
     """Write config, tokenizer and bfloat16 weights of a GGUF into the folder ``out``.
 
     Text is split as ``splitter`` does, if there is one: transformers takes GPT-2's words for every
-    byte-level vocabulary.
+    byte-level vocabulary. Raises :class:`RevocabError` for a file that transformers does not read.
     """
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
@@ -111,7 +116,8 @@ def unpack_gguf(file: Path, splitter: LlamaSplitter | None, out: Path) -> None:
 def fetch_rows(name: str, commit: str, folder: Path) -> None:
     """Write the embedding and head of a repository, and its tokenizer, as a model folder.
 
-    Raises :class:`RevocabError` where no weights, or no names of embedding or head, are there.
+    Raises :class:`RevocabError` where no weights are there, or where embedding or head are not
+    told by their names.
     """
     fetch = partial(snapshot, name, commit, "model", folder)
     fetch([*TOKENIZER_PATTERNS, "README.md", "LICENSE*"])
@@ -143,7 +149,10 @@ def fetch_rows(name: str, commit: str, folder: Path) -> None:
 
 
 def vocabulary_names(folder: Path, stored: Collection[str]) -> dict[str, str]:
-    """Return the stored names of ``input`` and, unless it is said to be tied, of ``output``."""
+    """Return the stored names of ``input`` and, where it is another matrix, ``output``.
+
+    Where ``config.json`` does not say that the two are tied, a head that is stored is one.
+    """
     ends = {"input": EMBEDDINGS, "output": HEADS}
     named = {
         which: [n for n in stored if f".{n}".endswith(tuple(f".{end}" for end in own))]
@@ -163,6 +172,7 @@ def vocabulary_names(folder: Path, stored: Collection[str]) -> dict[str, str]:
 
 
 def read_rows(path: Path, name: str) -> Tensor:
+    """Return one tensor of a shard, in its stored dtype."""
     if path.suffix == ".safetensors":
         return read_tensor(path, name)
     tensors = _unpickled(path)
@@ -203,12 +213,16 @@ def _write_rows(folder: Path, rows: dict[str, Tensor]) -> None:
     save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
     settings = read_settings(folder / "config.json")
     config = {
-        "architectures": ["LlamaForCausalLM"], "model_type": "llama",
-        "num_hidden_layers": 0, "num_attention_heads": 1,
-        "hidden_size": width, "intermediate_size": 1, "vocab_size": size,
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "num_hidden_layers": 0,
+        "num_attention_heads": 1,
+        "hidden_size": width,
+        "intermediate_size": 1,
+        "vocab_size": size,
         "tie_word_embeddings": "output" not in rows,
         **{key: value for key, value in settings.items() if key.endswith("_token_id")},
-    }  # fmt: skip
+    }
     write_json(folder / "config.json", config)
 
 
@@ -278,13 +292,15 @@ def check_snapshot(folder: Path, named: Path) -> None:
 
 
 def fetch_model(snapshot: Path, job: FetchJob, path: Path | None = None) -> None:
-    """Fill ``snapshot``, then write ``manifest.json`` beside it.
+    """Fill ``snapshot``, then write ``manifest.json`` beside it; refuse what is not safetensors.
 
-    Raises :class:`RevocabError` for all that :class:`ModelFolder` refuses, weights that are damaged
-    or did not all arrive, no tokenizer, and another manifest beside the snapshot.
+    Raises :class:`RevocabError` for all that :class:`ModelFolder` refuses, for weights that are
+    damaged or did not all arrive, for a model without a tokenizer, and where another folder's
+    manifest, or the user's, stands beside the snapshot.
     """
     output = OutputFolder(snapshot, "model snapshot", [path])
-    check_files(manifest := snapshot.parent / "manifest.json")
+    manifest = snapshot.parent / "manifest.json"
+    check_files(manifest)
     if manifest.exists() and read_marker(snapshot) is None:
         raise RevocabError(
             f"{manifest}: exists, but the snapshot that it describes, {snapshot}, does not; remove"
@@ -300,7 +316,7 @@ def fetch_model(snapshot: Path, job: FetchJob, path: Path | None = None) -> None
             origin = _from_gguf(path, output)
         else:
             source = ModelFolder(path)
-            _ = source.tensors  # raises for shards that are missing, damaged, not the index's
+            _ = source.tensors  # raises where shards are missing, damaged, or not the index's
             with output.replaced() as folder:
                 copy_documents(source, folder)
                 link_weights(source, folder)

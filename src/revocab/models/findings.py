@@ -50,8 +50,8 @@ def some_tokens(ids: Collection[int], tokens: Sequence[str]) -> str:
 def _positions(values_N: Tensor) -> Tensor:
     """Return where a flat tensor is not finite, int64.
 
-    NaN and infinity survive a sum, which costs a tenth of looking at every value; where it is not
-    finite, every value is looked at.
+    NaN and infinity survive a sum, which costs a tenth of looking at every value. A sum of finite
+    values may overflow: then every value is looked at after all.
     """
     import torch
 
@@ -63,7 +63,10 @@ def _positions(values_N: Tensor) -> Tensor:
 
 
 def broken_rows(tensor: Tensor) -> list[int]:
-    """Return the rows (first dimension) that hold NaN or infinity, sorted."""
+    """Return the rows (first dimension) that hold NaN or infinity, sorted.
+
+    ``tensor``: any shape, floating point; of a vector every value is a row.
+    """
     if not tensor.dtype.is_floating_point:
         return []
     width = max(1, math.prod(tensor.shape[1:]))
@@ -81,7 +84,10 @@ class Values(NamedTuple):
 
 
 def scan(folder: Path, files: Iterable[str], magnitudes: bool = False) -> Iterator[Values]:
-    """Yield what is seen of each floating-point tensor; every byte is read once."""
+    """Yield what is seen of each floating-point tensor; every byte is read once.
+
+    Raises :class:`RevocabError` for a file that is cut off.
+    """
     import torch
 
     for name, part in (item for file in files for item in stored_parts(folder / file)[0].items()):

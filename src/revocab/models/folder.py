@@ -38,9 +38,14 @@ from revocab.vocabulary.tokenizers.file_ids import TEMPLATES, changed_files, wri
 
 #: Files that this project writes beside a model and that describe only that folder.
 OWN_FILES = (
-    MARKER, "manifest.json", "provenance.json", "diagnostics.json", "trainer_state.json",
-    "kept_ids.json", "job.json",  # the last one of earlier versions
-)  # fmt: skip
+    MARKER,
+    "job.json",  # of earlier versions
+    "manifest.json",
+    "provenance.json",
+    "diagnostics.json",
+    "trainer_state.json",
+    "kept_ids.json",
+)
 #: A vocabulary matrix of a model.
 Which = Literal["input", "output"]
 #: Names that nearly every decoder uses; others are looked up in the architecture.
@@ -48,8 +53,9 @@ _USUAL = ("model.embed_tokens.weight", "lm_head.weight")
 #: How the names of LM heads end. A tied model may store its head, too, as a copy.
 HEADS = ("lm_head.weight", "embed_out.weight", "output_layer.weight")
 
-#: ``tokenizer``: that of the new tokenizer, or none; ``written``: anew for the new ids; ``body``:
-#: copied, also to checkpoints; ``stale``: names old tokens or rows, and is left out.
+#: ``tokenizer``: that of the new tokenizer, or none; ``written``: written anew for the new ids;
+#: ``body``: copied, though a training's checkpoints leave out other documents; ``stale``: names
+#: tokens or rows of the old vocabulary in a way that is not rewritten, so it is left out.
 Fate = Literal["tokenizer", "written", "body", "stale"]
 #: By name, or by pattern within the folder. A file that is not named is the body's, and is copied
 #: where it is a document (:attr:`ModelFolder.documents`).
@@ -157,8 +163,9 @@ def check_model_folder(folder: str | Path) -> None:
 class ModelFolder:
     """A causal language model in safetensors, sharded or not; nothing is loaded until it is read.
 
-    An index that names files elsewhere, and links out of the folder (:mod:`revocab.links`), are
-    refused with a :class:`RevocabError` that lists them all.
+    The folder may come from anybody: an index that names files elsewhere, and weights, settings or
+    documents that are links out of the folder (:mod:`revocab.links`), are refused with a
+    :class:`RevocabError` that lists them all.
     """
 
     path: Path
@@ -213,7 +220,8 @@ class ModelFolder:
     def parts(self) -> dict[str, dict[str, Part]]:
         """Return the tensors by file, from the files' headers.
 
-        Raises :class:`RevocabError` for missing and damaged shards, and what the index belies.
+        Raises :class:`RevocabError` for shards that are missing or damaged, and where index and
+        shards do not hold the same tensors.
         """
         parts, problems = {}, []
         stored: dict[str, list[str]] = {}
@@ -299,7 +307,7 @@ class ModelFolder:
         ends = tuple(f".{end}" for end in HEADS)
         return [name for name in self.tensors if name != embedding and f".{name}".endswith(ends)]
 
-    def _names_by_architecture(self) -> tuple[str, ...]:
+    def _names_by_architecture(self) -> tuple[str, str]:
         """Return the names of embedding and LM head; that of an encoder without a head is empty."""
         from revocab.models.load import loading
         from revocab.models.shape import load_shape, names_in_model
@@ -311,7 +319,7 @@ class ModelFolder:
         stored_names: list[str] = []
         for module in (model.get_input_embeddings(), model.get_output_embeddings()):
             if module is None:
-                return *stored_names, ""
+                return stored_names[0], ""
             name = f"{names[id(module)]}.weight"
             stored = [tensor for tensor, own in in_model.items() if own == name]
             if not stored and stored_names:  # GPT-NeoX stores its head under another name
@@ -324,15 +332,18 @@ class ModelFolder:
                     "this layout is not supported"
                 )
             stored_names.append(stored[0] if stored else name)
-        return tuple(stored_names)
+        return stored_names[0], stored_names[1]
 
     def read(self, name: str) -> Tensor:
         """Return one tensor by its stored name, on the CPU, in its stored dtype."""
         return read_tensor(self.path / self.tensors[name][0], name)
 
     def matrix(self, which: Which, tokens: int) -> Tensor:
-        """Return the ``input`` or ``output`` vocabulary matrix, rows of real tokens only; a tied
-        model's one matrix for both. Raises :class:`RevocabError` for what no trained model has.
+        """Return the ``input`` or ``output`` vocabulary matrix, rows of real tokens only.
+
+        A tied model gives its one matrix for both. Models may have more rows than tokens (padding,
+        cut off here). Raises :class:`RevocabError` for fewer, since some tokens would have no row,
+        for quantised matrices, and for values that no trained model has.
         """
         import torch
 

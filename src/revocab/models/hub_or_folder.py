@@ -72,30 +72,42 @@ def local(place: Path, what: What) -> Path:
 
 
 def snapshot(
-    name: str, commit: str, what: What, folder: Path | None = None, patterns: Iterable[str] = ()
+    name: str,
+    commit: str,
+    what: What,
+    folder: Path | None = None,
+    patterns: Iterable[str] | None = None,
 ) -> str:
     """Download a repository at a commit, but for what is there of it; return where it is."""
     from huggingface_hub import snapshot_download
-    from huggingface_hub.utils._paths import filter_repo_objects
 
-    options: dict[str, Any] = {
-        "revision": commit,
-        "allow_patterns": list(patterns or PATTERNS[what]),
-        "ignore_patterns": list(IGNORED),
-    }
+    chosen = list(PATTERNS[what] if patterns is None else patterns)
+    fetch = partial(
+        snapshot_download,
+        name,
+        revision=commit,
+        allow_patterns=chosen,
+        ignore_patterns=list(IGNORED),
+    )
     try:
         if folder is None or not offline():
-            return snapshot_download(name, local_dir=folder, **options)
-        cached = Path(snapshot_download(name, **options))
-        paths = sorted(path for path in cached.rglob("*") if path.is_file())
-        names = [path.relative_to(cached).as_posix() for path in paths]
-        del options["revision"]
-        for file in filter_repo_objects(names, **options):
-            (folder / file).parent.mkdir(parents=True, exist_ok=True)
-            (folder / file).unlink(missing_ok=True)
-            link_or_copy(cached / file, folder / file)
+            return fetch(local_dir=folder)
+        lay_chosen(Path(fetch()), chosen, folder)
         return str(folder)
     # The client raises many unrelated types: all mean that the files did not all arrive.
     except Exception as error:
         reason = explain(error, name, "model")
         raise RevocabError(f"{reason}; run again; what was downloaded is kept") from error
+
+
+def lay_chosen(cached: Path, patterns: list[str], folder: Path) -> None:
+    """Lay the files of a cached snapshot that fit the patterns in a folder."""
+    from huggingface_hub.utils._paths import filter_repo_objects
+
+    paths = sorted(path for path in cached.rglob("*") if path.is_file())
+    names = [path.relative_to(cached).as_posix() for path in paths]
+    ignored = list(IGNORED)
+    for name in filter_repo_objects(names, allow_patterns=patterns, ignore_patterns=ignored):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).unlink(missing_ok=True)
+        link_or_copy(cached / name, folder / name)

@@ -81,10 +81,11 @@ def load_causal_lm(
 ) -> PreTrainedModel:
     """Return a folder's causal language model in ``dtype`` on ``device``, for evaluation.
 
-    ``gpus``: among how many of these its layers are divided. ``dtype``: a torch dtype, its name, or
-    ``auto`` (as stored). Rows of padding (:mod:`revocab.models.token_rows`) are cut off, unless
-    ``padding`` keeps them. ``options`` go through to transformers. Raises :class:`RevocabError` for
-    what :func:`check_model` refuses, and for fewer GPUs.
+    ``gpus``: among how many of these its layers are divided, one group after the other; such a
+    model is called as on one GPU. ``dtype``: a torch dtype, its name, or ``auto`` (as stored). Rows
+    of padding (:mod:`revocab.models.token_rows`) are cut off, unless ``padding`` keeps them.
+    ``options`` go through to transformers. Raises :class:`RevocabError` for what
+    :func:`check_model` refuses, and for fewer GPUs.
     """
     check_model(folder)
     devices = divided(device, gpus)
@@ -109,8 +110,10 @@ def check_model(folder: str | Path) -> None:
     """Raise :class:`RevocabError` unless a model folder has every weight, and all are finite.
 
     Names what is missing, what the architecture does not have, what has another shape, a stored
-    copy of a tied matrix that is none, and tensors with NaN or infinity, all at once. Nothing is
-    loaded: headers are compared with the architecture, then bytes are read once, in blocks.
+    copy of a tied matrix that is none, and tensors with NaN or infinity, all at once. What the
+    architecture ignores (``rotary_emb.inv_freq``) and true copies of a tied head are allowed.
+    Nothing is loaded: the files' headers are compared with the architecture, then their bytes are
+    read once, in blocks.
     """
     model = ModelFolder(Path(folder))
     values = finite_findings(scan(model.path, model.files))

@@ -141,12 +141,13 @@ def config_parameters(config: PretrainedConfig) -> int:
 
 def write_parameters(entries: list[ParameterCount], out: Path) -> None:
     check_files(out)
-    columns, rows = ("label", "vocabulary_size", "family", "parameters"), []
+    rows = []
     for entry in entries:
         size, shape = entry.vocabulary_size, entry.architecture
         count = config_parameters(model_config(shape, size))
-        rows.append(dict(zip(columns, (entry.label, size, shape.family, count), strict=True)))
-    write_csv(out, columns, rows)
+        row = {"label": entry.label, "vocabulary_size": size, "family": shape.family}
+        rows.append({**row, "parameters": count})
+    write_csv(out, ("label", "vocabulary_size", "family", "parameters"), rows)
 
 
 def head_width(config: Any) -> int:

@@ -8,16 +8,19 @@ from typing import Any
 
 from revocab.errors import RevocabError
 
-#: Logits held at once (elements). 512 Ki floats are 2 MiB: about a CPU core's second-level cache;
-#: a GPU wants large products: 64 Mi floats are 256 MiB.
-CPU_CHUNK_ELEMENTS, GPU_CHUNK_ELEMENTS = 1 << 19, 1 << 26
+#: Logits held at once (elements). 512 Ki floats are 2 MiB: about a CPU core's second-level cache.
+CPU_CHUNK_ELEMENTS = 1 << 19
+#: A GPU wants large products: 64 Mi floats are 256 MiB.
+GPU_CHUNK_ELEMENTS = 1 << 26
 #: Architectures whose logits are exactly ``hidden @ lm_head.weight.T`` (no bias, cap or scale).
 PLAIN_HEADS = frozenset({"llama", "mistral", "qwen2", "qwen3"})
 
 
 def load_config(folder: str | Path) -> Any:
-    """Return a folder's configuration as transformers reads it, without names of code to run: of a
-    name with a slash in ``config.json`` transformers would fetch a kernel from the Hub and run it.
+    """Return a folder's configuration as transformers reads it, without names of code to run.
+
+    Which code computes attention and experts is never the folder's choice: of a name with a slash
+    in ``config.json`` transformers would fetch a kernel from the Hub and run it.
     """
     from transformers import AutoConfig
 
@@ -119,14 +122,18 @@ def names_in_model(model: Any, stored: Iterable[str]) -> dict[str, str]:
 
 
 def has_plain_head(model: Any) -> bool:
-    """Say whether training may compute logits in chunks (:mod:`revocab.training.loss`)."""
+    """Say whether ``model`` may be trained with chunks of logits
+    (:func:`revocab.training.loss.linear_cross_entropy`).
+    """
     head = getattr(model, "lm_head", None)
     return model.config.model_type in PLAIN_HEADS and getattr(head, "bias", head) is None
 
 
 def layer_map(model: Any, devices: Sequence[str]) -> dict[str, str]:
-    """Return on which device each module of a decoder lies: its layers in equal groups, in order;
-    what is before them, or a head that is the embedding, on the first; what is behind on the last.
+    """Return on which device each module of a decoder lies: its layers in equal groups, in order.
+
+    What stands before the layers is on the first device, as is a head that is the embedding; the
+    norm and any other head behind them on the last.
     """
     from torch.nn import ModuleList
 

@@ -82,7 +82,8 @@ class Counterparts:
 
         A chat token that the target has, too, stays itself. Otherwise the source's own token of
         ``role`` becomes the target's own; chat tokens go by their well-known or declared role,
-        others (bos, unk, pad …) by that role, then by spelling. Text has no counterpart.
+        others (bos, unk, pad …) by that role, then by spelling. Only special and added tokens have
+        counterparts: text that is spelled like one is text.
         """
         source, target = self._sides
         key = f"{role}_token_id"
@@ -110,9 +111,10 @@ def with_ids(
 ) -> tuple[dict[str, Any], list[str]]:
     """Return settings with the tokenizer's ids, and the names of what was dropped.
 
-    A role that the tokenizer lacks becomes null where it was set. One id stays one id, a list stays
-    a list of all counterparts. Dropped are stale settings (their key) and ids of a list without a
-    counterpart (key, id and spelling).
+    A role that the tokenizer lacks becomes null where it was set, and stays absent where it was
+    absent: an id of the old vocabulary would name an unrelated token, or none. One id stays one id,
+    a list stays a list of all counterparts. Dropped are stale settings (their key) and ids of a
+    list without a counterpart (key, id and spelling).
     """
     dropped = [key for key in STALE if settings.get(key) is not None]
     changed = {key: value for key, value in settings.items() if key not in STALE}

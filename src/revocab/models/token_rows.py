@@ -4,14 +4,16 @@
 the new vocabulary's rows, too; what has a column per token, or a size of the vocabulary for another
 reason, is refused. ASSUME: a tensor is told by its shape. A dimension that equals the number of
 source tokens, a ``vocab_size`` or the stored rows of embedding or head is evidence of a table,
-unless the number is also one of the configuration's other sizes, as in toys.
+unless the number is also one of the configuration's other sizes (widths, heads, ranks and what is
+usually made of them), as in toys whose vocabulary is as large as a layer is wide.
 
 **Padding.** GPUs multiply matrices faster whose sizes are multiples of 64, so rows can be added
 (``pad_to``); ``config.json`` then says under :data:`TOKEN_ROWS` how many rows are tokens. Training
 leaves the others out of the softmax, evaluation cuts them off, ``generation_config.json``
 suppresses them. For programs that do none of this, each is the mean of the tokens' rows: its logit
 is the mean of all logits, so never the largest, and its probability at most one by the number of
-tokens. Suffixes: V rows of tokens, D width.
+tokens (the mean of exponentials is at least the exponential of the mean). Suffixes: V rows of
+tokens, D width.
 """
 
 from __future__ import annotations
@@ -65,7 +67,7 @@ def _parts(config: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _integers(config: dict[str, Any]) -> Iterator[tuple[str, int]]:
-    """Yield every whole number of a configuration with its key."""
+    """Yield every whole number of a configuration with its key, nested parts and lists included."""
     for part in _parts(config):
         for key, value in part.items():
             for number in value if isinstance(value, list) else [value]:
@@ -158,9 +160,10 @@ def token_tables(model: ModelFolder, tokens: int) -> dict[str, int]:
 def further_tables(model: ModelFolder, tokens: int) -> dict[str, int]:
     """Return the tensors beside embedding and head that have a row per token, and their rows.
 
-    ``tokens`` is the size of the source tokenizer. Tables per layer may have fewer rows than the
-    embedding; any other has as many. Raises :class:`RevocabError` naming all tensors with a column
-    per token, or whose rows are a vocabulary's and not the embedding's.
+    ``tokens`` is the size of the source tokenizer. Tables per layer are known by their name, and
+    may have fewer rows than the embedding; any other has as many. Raises :class:`RevocabError`
+    naming, with their shapes, all tensors with a column per token, or whose rows are a
+    vocabulary's and not the embedding's.
     """
     names = [*model.vocabulary_tensors.values(), *model.tied_copies]
     rows, sizes = model.tensors[names[0]][1][0], _vocabulary_sizes(model, tokens)
@@ -192,8 +195,10 @@ def token_rows(config: Any) -> int | None:
 
 
 def filled(matrix_VD: Tensor, tokens: int, rows: int | None = None) -> Tensor:
-    """Return a matrix whose rows after the first ``tokens``, up to ``rows``, are their mean, in its
-    dtype; by default as many as it has.
+    """Return a matrix whose rows after the first ``tokens``, up to ``rows``, are their mean.
+
+    ``rows``: as many as it has. Of the same dtype, on the same device; a copy, unless no row is
+    added or replaced.
     """
     import torch
 

@@ -108,8 +108,10 @@ def write_trimmed(
     facts: Mapping[str, Any],
     folder: Path,
 ) -> list[str]:
-    """Write the rows of ``kept_N`` (ascending) and all else of a model into an empty folder;
-    return the dropped settings. Raises :class:`RevocabError` unless it fits its architecture.
+    """Write the rows of ``kept_N`` (ascending) and all else of a model into an empty folder.
+
+    Returns the settings that were dropped. Raises :class:`RevocabError` where the result would not
+    be what its architecture asks for.
     """
     source = model.folder
     rows_N = model.rows(kept_N)
@@ -160,6 +162,7 @@ def _ids_in(value: Any) -> Iterator[int]:
 
 
 def named_ids(settings: dict[str, Any], lists: bool = True) -> set[int]:
+    """Return the ids that settings name; without ``lists``, those alone that have a role."""
     named = [value for key, value in settings.items() if _ROLE.search(key)]
     named += [settings.get(key) for key in _LISTS] if lists else []
     return {*_ids_in(named)}

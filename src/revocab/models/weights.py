@@ -34,15 +34,20 @@ _FIRST = 10
 BLOCK_BYTES = 1 << 24
 #: Names of floating-point dtypes in torch; of other dtypes every value is finite.
 FLOATS = {
-    "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16",
-    "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2",
-}  # fmt: skip
+    "F64": "float64",
+    "F32": "float32",
+    "F16": "float16",
+    "BF16": "bfloat16",
+    "F8_E4M3": "float8_e4m3fn",
+    "F8_E5M2": "float8_e5m2",
+}
 
 
 def read_header(path: Path) -> tuple[dict[str, Any], int]:
     """Return a file's header and the offset at which its tensors begin.
 
-    Raises :class:`RevocabError` for what the library refuses: a file cut short, a false header.
+    Raises :class:`RevocabError` for what the library refuses: a file cut short, a header that is
+    not JSON, tensors outside the file, overlapping, or of other lengths than dtype and shape say.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -51,7 +56,8 @@ def read_header(path: Path) -> tuple[dict[str, Any], int]:
             pass
     except SafetensorError as error:
         raise RevocabError(
-            f"{path}: {error}; the file is damaged, or no safetensors: fetch it again"
+            f"{path}: {error}; the file is damaged or was not written as safetensors: fetch it"
+            " again"
         ) from None
     with path.open("rb") as handle:
         length = int.from_bytes(handle.read(8), "little")
@@ -60,11 +66,13 @@ def read_header(path: Path) -> tuple[dict[str, Any], int]:
 
 @dataclass(frozen=True)
 class Part:
-    """One tensor of a file to write: its ``dtype`` as safetensors names it, ``size`` in bytes."""
+    """One tensor of a file to write."""
 
     name: str
+    #: As safetensors names it: ``BF16``.
     dtype: str
     shape: Sequence[int]
+    #: In bytes.
     size: int
     #: Yields exactly ``size`` bytes in order, at most so many at a time.
     blocks: Callable[[int], Iterable[bytes | bytearray | memoryview]]
@@ -144,8 +152,9 @@ def write_parts(
     header: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}
     position = 0
     for part in parts:
-        places = [position, position := position + part.size]
+        places = [position, position + part.size]
         header[part.name] = {"dtype": part.dtype, "shape": [*part.shape], "data_offsets": places}
+        position += part.size
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
     with out.open("wb") as target:
@@ -240,7 +249,8 @@ def _index_problems(index: Any, ending: str) -> Iterator[str]:
 def read_index(path: Path, ending: str = ".safetensors") -> dict[str, Any]:
     """Return a shard index whose ``weight_map`` holds names of files in the same folder only.
 
-    Raises :class:`RevocabError` naming every other entry, and totals that are no numbers.
+    Raises :class:`RevocabError` naming every entry that is an absolute path, lies in another folder
+    or is no name of a file with that ending, and totals that are no numbers.
     """
     index = read_json(path)
     refuse(

@@ -131,10 +131,16 @@ def label_ends(axes: Axes, labels: list[Label]) -> None:
     for end, place, (y, content, colour) in zip(ends, spread(ends, gaps), ordered, strict=True):
         leader = {"arrowstyle": "-", "linewidth": 0.6, "color": colour, "shrinkA": 0, "shrinkB": 0}
         axes.annotate(
-            content, (right, y), (12, place - end), textcoords="offset points", va="center",
-            color=darker(colour), fontsize=8, annotation_clip=False,
+            content,
+            xy=(right, y),
+            xytext=(12, place - end),
+            textcoords="offset points",
+            va="center",
+            color=darker(colour),
+            fontsize=8,
+            annotation_clip=False,
             arrowprops={**leader, "relpos": (0, 0.5)} if abs(place - end) > 1 else None,
-        )  # fmt: skip
+        )
 
 
 def spread(ends: Sequence[float], gaps: Sequence[float]) -> list[float]:
@@ -160,10 +166,12 @@ SPARE_DASHES = ((0, (6, 2)), (0, (3, 2)), (0, (6, 2, 1, 2)), (0, (6, 2, 1, 2, 1,
 
 
 def own_colours() -> dict[str, str]:
-    colours: dict[str, str] = {}
+    colours = {}
     for name, method in methods().items():
-        colours |= {name: method.colour} if method.colour else {}
-        colours |= {f"{name}-{variant}": c for variant, c in method.variant_colours.items()}
+        if method.colour:
+            colours[name] = method.colour
+        for variant, colour in method.variant_colours.items():
+            colours[f"{name}-{variant}"] = colour
     return colours
 
 

@@ -104,20 +104,11 @@ class Gain(Measure):
             return min((gained.value for gained in self.differences(sides, of)), default=None)
 
         several = [{*cell.by_seed} for cell in cells if len(cell.by_seed) > 1]
-        listed = []
-        for seed in sorted(set.intersection(*several)) if several else ():
-            # What has no seeds stands for each.
-            value = gain(lambda cell, seed=seed: cell.by_seed.get(seed, cell.value))  # type: ignore[misc]
-            listed += [] if value is None else [show(value)]
-        remark = f" (by seed: {', '.join(listed)})" if listed else ""
-        # That all lie above the least's low end needs each interval by itself, that one lies below
-        # its high end all of them at once.
-        found = self.differences(sides, OURS)
-        alone, at_once = ([each.interval(n) for each in found] for n in (1, len(found)))
-        lows = [ends[0] for ends in alone if ends is not None]
-        highs = [ends[1] for ends in at_once if ends is not None]
-        known = found and len(lows) == len(highs) == len(found)
-        interval = (min(lows), min(highs)) if known else None
+        seeds = sorted(set.intersection(*several)) if several else []
+        by_seed = [gain(of_seed(seed)) for seed in seeds]
+        listed = ", ".join(show(value) for value in by_seed if value is not None)
+        remark = f" (by seed: {listed})" if listed else ""
+        interval = least_interval(self.differences(sides, OURS))
         return Measured(show, gain(PRINTED), gain(OURS), interval, remark)
 
     def differences(self, sides: list[Side], of: Value) -> list[Difference]:
@@ -132,15 +123,37 @@ class Gain(Measure):
                 gained = difference(*(reversed(pair) if is_lower(pair) else pair))
                 if gained is None:
                     return []
-                factor = 1 / least if self.share else pair[0].scale
-                lengths = ("value", "item_error", "deviation")
-                scaled = {name: factor * getattr(gained, name) for name in lengths}
-                differences.append(replace(gained, **scaled))
+                differences.append(scaled(gained, 1 / least if self.share else pair[0].scale))
         return differences
+
+
+def of_seed(seed: int) -> Value:
+    """Return the value of one seed; what has no seeds stands for each."""
+    return lambda cell: cell.by_seed.get(seed, cell.value)
 
 
 def is_lower(cells: Iterable[Cell]) -> bool:
     return any(cell.better == "lower" for cell in cells)
+
+
+def scaled(found: Difference, factor: float) -> Difference:
+    return replace(
+        found,
+        value=factor * found.value,
+        item_error=factor * found.item_error,
+        deviation=factor * found.deviation,
+    )
+
+
+def least_interval(found: list[Difference]) -> tuple[float, float] | None:
+    """Return the interval of the least difference: that all lie above its low end needs each
+    interval by itself, that one lies below its high end all of them at once.
+    """
+    alone, at_once = ([one.interval(number) for one in found] for number in (1, len(found)))
+    lows = [ends[0] for ends in alone if ends is not None]
+    highs = [ends[1] for ends in at_once if ends is not None]
+    known = found and len(lows) == len(highs) == len(found)
+    return (min(lows), min(highs)) if known else None
 
 
 class RunGain(Gain):

@@ -61,7 +61,8 @@ def page(results: Results) -> str:
     cells = [cell for table in parts["tables"].values() for cell in table.cells()]
     files = {cell.provenance for cell in cells if cell.value is not None and cell.is_from_a_file()}
     drawn = results.root / "figures"
-    return environment().get_template("report.html.j2").render(
+    template = environment().get_template("report.html.j2")
+    return template.render(
         parts,
         picture=picture(results),
         winner=min(winners(results), key=lambda claim: BEST.index(claim.holds), default=None),
@@ -71,17 +72,19 @@ def page(results: Results) -> str:
         diagnostics=diagnostics(results),
         checks=results.json("checks.json"),
         origins={file: origin(results, file) for file in sorted(filter(None, files))},
-    )  # fmt: skip
+    )
 
 
 def parts_of(results: Results) -> dict[str, Any]:
     """Return what the templates of the page and of its export in Markdown show."""
     tables, figures = results.experiment.tables, results.experiment.figures
     sections = {
-        "runs": runs(results), "vocabularies": intersections(results),
-        "initialisation": new_rows(results), "scale": scale(results),
+        "runs": runs(results),
+        "vocabularies": intersections(results),
+        "initialisation": new_rows(results),
+        "scale": scale(results),
         "timings": trainings(results),
-    }  # fmt: skip
+    }
     return {
         "results": results,
         "experiment": results.experiment,

@@ -47,8 +47,16 @@ class RunIndex:
     def _by_id(self) -> dict[str, Run]:
         return {run.id: run for run in (*reversed(self.shown), *reversed(self.runs))}
 
+    @cached_property
+    def _replicates(self) -> dict[str, list[Run]]:
+        replicates: dict[str, list[Run]] = {}
+        for run in self.runs:
+            if run.replicate_of:
+                replicates.setdefault(run.replicate_of, []).append(run)
+        return replicates
+
     def replicates(self, run: Run) -> list[Run]:
-        return [each for each in self.runs if each.replicate_of == run.id] or [run]
+        return self._replicates.get(run.id, [run])
 
     @property
     def ids(self) -> list[str]:

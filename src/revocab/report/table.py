@@ -113,12 +113,17 @@ class Cell:
         seeds_low, seeds_high = self.seed_interval or (None, None)
         compared = self.compared()
         values = {
-            "": self.value, " stderr": self.stderr, " low": low, " high": high,
-            " p": self.p_value, " deviation": self.deviation,
-            " seeds low": seeds_low, " seeds high": seeds_high,
+            "": self.value,
+            " stderr": self.stderr,
+            " low": low,
+            " high": high,
+            " p": self.p_value,
+            " deviation": self.deviation,
+            " seeds low": seeds_low,
+            " seeds high": seeds_high,
             " published": compared,
             " published otherwise": self.published if compared is None else None,
-        }  # fmt: skip
+        }
         numbers = dict.fromkeys(values, "")
         for more, value in values.items():
             if value is not None:

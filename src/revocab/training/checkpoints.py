@@ -18,7 +18,7 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
@@ -67,7 +67,7 @@ TRAINING = "Training"
 COUNTED = ("rows", "tokens", "bytes", "documents", "passes")
 #: What it says of an entry that is no training, where the entry has it.
 DESCRIBED = ("name", "method", "change", "options", "architecture", "seed")
-TEMPLATE = Path(__file__).with_name("card.md.j2")
+CARD_TEMPLATE = Path(__file__).with_name("card.md.j2")
 
 
 def weight_files(model_folder: Path) -> list[Path]:
@@ -180,13 +180,15 @@ def export_sharded(
 
     The padding of ``padded`` matrices, by name with their rows of tokens, is filled anew
     (:mod:`revocab.models.token_rows`). Every process calls this; the one that ``writes`` makes the
-    folder. Raises :class:`RevocabError` in all of them.
+    folder. Raises :class:`RevocabError` in all of them, and writes nothing, if a weight is not
+    finite, or is not once it is cast.
     """
     _check_finite(weights, dtype, target_folder)
     files = in_files(weights, dtype, file_bytes, padded)
     if not writes:
         for part in chain(*files.values()):
-            deque(part.blocks(BLOCK_BYTES), maxlen=0)
+            for _ in part.blocks(BLOCK_BYTES):
+                pass  # a meeting of all processes, at each of which this one hands in its shard
         return
     with OutputFolder(target_folder, KIND, [source_folder]).replaced(part=True) as temporary:
         for name, parts in files.items():
@@ -308,7 +310,7 @@ def drop_checkpoints(training: Path, steps: Iterable[int], out: Path) -> None:
             hidden.rename(folder)
 
 
-def documents(
+def provenance_and_card(
     model: Path,
     settings: Mapping[str, Any],
     packed: Mapping[str, Any],
@@ -340,6 +342,10 @@ def documents(
     }
 
 
+def without_steps(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in recipe.items() if key != "steps"}
+
+
 def card(history: list[dict[str, Any]], licence: Mapping[str, str]) -> str:
     from jinja2 import Environment
 
@@ -358,8 +364,9 @@ def card(history: list[dict[str, Any]], licence: Mapping[str, str]) -> str:
         "number": "{:,}".format,
         "language": language_label,
         "plain": _plain,
+        "without_steps": without_steps,
     }
-    return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
+    return environment.from_string(CARD_TEMPLATE.read_text(encoding="utf-8")).render(
         head="\n".join(origin.front_matter(head)),
         base=base,
         training=training,

@@ -200,10 +200,12 @@ def measure_heldout(
         problems += foreign_ids(folder, {heldout: ("held-out windows", manifest)})
         problems += misfits("held-out windows", manifest, configs[step], folder)
     refuse(problems)
-    options: Any = {"dtype": torch.float32, "device": choose_device(device), "gpus": gpus}
+    where = choose_device(device)
     rows: list[tuple[Any, ...]] = []
     for step, config in configs.items():
-        model = load_causal_lm(models[step], config=config, **options)
+        model = load_causal_lm(
+            models[step], dtype=torch.float32, config=config, device=where, gpus=gpus
+        )
         of_step = heldout_rows(model, corpora, step)
         check_heldout(of_step)
         rows += of_step

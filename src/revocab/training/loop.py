@@ -117,7 +117,7 @@ class Training:
         self._losses: list[torch.Tensor] = []
         self._pending: list[tuple[int, torch.Tensor, torch.Tensor, float]] = []
         self._pending_moved: list[tuple[int, torch.Tensor]] = []
-        self._stage = -1  # before the first
+        self._stage: int | None = None
 
         model = inputs.model
         self.adapters = Adapters(
@@ -197,17 +197,9 @@ class Training:
             request = Request.NOTHING
             while self.step < self.settings.steps and request < Request.STOP:
                 self.enter_stage()
-                begin = self.step * self.settings.batch_size
-                begin += self.accelerator.process_index * self.micro.share
-                rows = self.packed.batch(range(begin, begin + self.micro.share))
-                self.gradients({name: values.to(self.device) for name, values in rows.items()})
+                self.gradients(self._batch())
                 norm, moved = self.clip()
-                # That of the first group at the stage's own rate, or of the first that is trained.
-                own = self.plan.stages[self._stage].learning_rate
-                rates = [*enumerate(self._rates(self._stage))]
-                at = [n for n, peak in rates if peak and peak.learning_rate == own]
-                at += [n for n, peak in rates if peak]
-                rate = self.optimizer.param_groups[at[0]]["lr"]
+                rate = self.table_rate()
                 self.optimizer.step()
                 self.model.zero_grad()
                 self.step += 1
@@ -258,6 +250,13 @@ class Training:
         resume_state.load(state, self.accelerator, self.model, self.optimizer)
         for parameter in frozen:
             parameter.requires_grad_(True)
+
+    def _batch(self) -> dict[str, torch.Tensor]:
+        """Return this process's share of the next step's rows."""
+        begin = self.step * self.settings.batch_size
+        begin += self.accelerator.process_index * self.micro.share
+        batch = self.packed.batch(range(begin, begin + self.micro.share))
+        return {name: values.to(self.device) for name, values in batch.items()}
 
     def gradients(self, batch: dict[str, torch.Tensor]) -> None:
         """Add up the gradients of micro batches; processes exchange them in the last pass.
@@ -325,8 +324,20 @@ class Training:
     def _rates(self, stage: int) -> list[PeakRates | None]:
         return [group.rates[stage] for group in self.groups]
 
+    def table_rate(self) -> float:
+        """Return the learning rate for losses.csv: of the first group at the stage's own rate.
+
+        Where no group has that, it is the rate of the first group that is trained.
+        """
+        assert self._stage is not None  # enter_stage was called
+        own = self.plan.stages[self._stage].learning_rate
+        peaks = [(n, rates) for n, rates in enumerate(self._rates(self._stage)) if rates]
+        at = [n for n, rates in peaks if rates.learning_rate == own]
+        return self.optimizer.param_groups[(at or [peaks[0][0]])[0]]["lr"]
+
     def clip(self) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Clip the gradient; return its norm, and how far adapters' shared rows have moved."""
+        assert self._stage is not None  # enter_stage was called
         for entry, rates in zip(self.optimizer.param_groups, self._rates(self._stage), strict=True):
             if rates is None:  # those of several processes; of one there are none
                 for parameter in entry["params"]:
@@ -403,7 +414,9 @@ class Training:
         run, inputs, step = self.run, self.inputs, self.step
         folder, packed = checkpoints.step_folder(run.out, step), inputs.packed.manifest
         described = run.settings.described()
-        texts = checkpoints.documents(run.model, described, packed, inputs.checksums, step, heldout)
+        texts = checkpoints.provenance_and_card(
+            run.model, described, packed, inputs.checksums, step, heldout
+        )
         if packed.get("chat_template") is not None:
             texts[checkpoints.CHAT_TEMPLATE] = packed["chat_template"]
         matrices = padded_matrices(inputs.model)
@@ -425,8 +438,10 @@ class Training:
         if self.step < self.settings.steps:
             with self._timed("state"):
                 model = self.model if self.sharded else self.inputs.model
-                place = self.run.out / "state", self.step
-                resume_state.save(*place, self.accelerator, model, self.optimizer, self.tables)
+                root = self.run.out / "state"
+                resume_state.save(
+                    root, self.step, self.accelerator, model, self.optimizer, self.tables
+                )
         self.saving.saved(self.seconds["state"][-1] if self.seconds["state"] else 0.0)
 
     # Time ----------------------------------------------------------------------------------------

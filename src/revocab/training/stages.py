@@ -243,11 +243,6 @@ class StagePlan:
             for number, stage in enumerate(self.stages)
         ]
         stages = [*zip(self.stages, members, strict=True)]
-        named_parts = [
-            (f"stage {stage.name}: {part!r} fits", part, names, parts.get(NEW_ROWS, set()))
-            for stage, parts in stages
-            for part, names in parts.items()
-        ]
         known = ", ".join(sorted({*PATTERNS, *MATRICES, ADDED_BLOCKS, LORA}))
         advice = {
             ADDED_BLOCKS: f"its config.json has no {ADDED_BLOCKS}; train a model that block"
@@ -255,15 +250,18 @@ class StagePlan:
         }
         usual = f"name a group ({known}) or give a regular expression"
         problems = [
-            f"{place} no parameter of the model; {advice.get(part, usual)}"
-            for place, part, names, _ in named_parts
+            f"stage {stage.name}: {part!r} fits no parameter of the model;"
+            f" {advice.get(part, usual)}"
+            for stage, parts in stages
+            for part, names in parts.items()
             if not names
         ]
         problems += [
-            f"{place} an embedding or head, of which train: {NEW_ROWS} moves new rows alone;"
-            " correct the pattern"
-            for place, part, names, matrices in named_parts
-            if part != NEW_ROWS and names & matrices
+            f"stage {stage.name}: {part!r} fits an embedding or head, of which train: {NEW_ROWS}"
+            " moves new rows alone; correct the pattern"
+            for stage, parts in stages
+            for part, names in parts.items()
+            if part != NEW_ROWS and names & parts.get(NEW_ROWS, set())
         ]
         refuse(problems)
         groups: dict[tuple[PeakRates | None, ...], ParameterGroup] = {}

@@ -405,7 +405,8 @@ def _makes(adapter: VocabularyAdapter, parameter: torch.Tensor) -> bool:
     """
     if parameter.shape != (len(adapter.weights), adapter.source_VD.shape[1]):
         return False
-    rows_ND = adapter.weights.combine(adapter.source_VD, slice(0, len(parameter)))
-    atol = 1e-6 * float(rows_ND.abs().max())
-    near_ND = torch.isclose(rows_ND, parameter.detach(), rtol=2**-7, atol=atol)
-    return bool(near_ND[(rows_ND != 0).any(1)].all())
+    made_ND = adapter.weights.combine(adapter.source_VD, slice(0, len(parameter)))
+    kept_N = (made_ND != 0).any(1)
+    atol = 1e-6 * float(made_ND.abs().max())
+    near_ND = torch.isclose(made_ND, parameter.detach(), rtol=2**-7, atol=atol)
+    return bool(near_ND[kept_N].all())

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -67,6 +66,24 @@ def _keys(tokens: list[CanonicalToken], identity: Identity) -> Iterator[tuple[Ha
             yield (*keys, spelling) if token.declared else (spelling, *keys)
         else:
             yield keys
+
+
+def choose(
+    target: CanonicalToken, candidates: list[int], source: list[CanonicalToken], byte: bool
+) -> int:
+    """Return one of several source ids: of the wanted sort (``byte`` or plain), else the lowest.
+
+    A byte token is wanted where the target has a plain token of the same text, too, which makes a
+    vocabulary's intersection with itself the identity. Else the plain one, as the source writes it.
+    """
+    return min(
+        candidates,
+        key=lambda number: (
+            (source[number].kind == "byte") != byte,
+            source[number].string != target.string,
+            number,
+        ),
+    )
 
 
 def match(
@@ -129,17 +146,10 @@ def intersect_canonical(
     import numpy as np
 
     matches = match(source, target, identity)
-    # A byte token is wanted where the target has a plain token of the same text, too, which makes a
-    # vocabulary's intersection with itself the identity. Else the plain one, as the source has it.
     plain = {token.data for token in target if token.kind in ("word_start", "continuation")}
     in_bytes = [token.kind == "byte" and token.data in plain for token in target]
-
-    def rank(own: int, number: int) -> tuple[bool, bool, int]:
-        other_sort = (source[own].kind == "byte") != in_bytes[number]
-        return other_sort, source[own].string != target[number].string, own
-
     chosen = {
-        number: min(candidates, key=partial(rank, number=number))
+        number: choose(target[number], candidates, source, in_bytes[number])
         for number, candidates in enumerate(matches)
         if candidates
     }

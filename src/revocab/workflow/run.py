@@ -96,7 +96,7 @@ def run(words: Sequence[str]) -> str:
     if arguments.check:
         from revocab.experiment import read
         from revocab.experiment.layout import Layout
-        from revocab.workflow.plan import check_hub
+        from revocab.workflow.check_hub import check_hub
 
         keys = dict(word.partition("=")[::2] for word in arguments.config)
         return check_hub(Layout(read(*(arguments.configfile or [DEMO]), **keys)))

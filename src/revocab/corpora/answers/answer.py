@@ -158,7 +158,8 @@ class RecordedGenerator:
 
     def generate(self, prompts: Prompts) -> list[Output]:
         def make(piece: Prompts) -> list[Any]:
-            return [*map(asdict, self.generator.generate(piece, self.options.max_new_tokens, None))]
+            outputs = self.generator.generate(piece, self.options.max_new_tokens, None)
+            return [asdict(output) for output in outputs]
 
         values = recorded(self.records, self.made_from, self.batch_size, prompts, make)
         return [Output(**value) for value in values]

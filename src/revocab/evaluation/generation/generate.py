@@ -114,7 +114,10 @@ def output_path(out: Path, step: int, task: str) -> Path:
 
 
 class Finished(Records):
-    """The checksum of each output that is there, recorded with all that it was made from."""
+    """The checksum of each output that is there, recorded with all that the output was made from.
+
+    It outlives the scores: a further task or checkpoint costs itself alone.
+    """
 
     NAME = ".finished"
 
@@ -269,11 +272,17 @@ def output_row(
 ) -> Row:
     """Return what is stored of an output, with what a kind's metrics need of the query."""
     return {
-        "id": row["id"], "prompt": prompt, "output": answer.text, "references": row["references"],
-        "prompt_tokens": prompt_tokens, "output_tokens": answer.tokens,
-        "finish_reason": answer.finish_reason, "shots_used": shots, **more,
+        "id": row["id"],
+        "prompt": prompt,
+        "output": answer.text,
+        "references": row["references"],
+        "prompt_tokens": prompt_tokens,
+        "output_tokens": answer.tokens,
+        "finish_reason": answer.finish_reason,
+        "shots_used": shots,
+        **more,
         **{name: row["query"][name] for name in find_kind(row["kind"]).stored},
-    }  # fmt: skip
+    }
 
 
 def fitted_to(

@@ -79,7 +79,8 @@ def prompt_row(
     ``changes`` are those fields of the layout that are not the kind's; it has them as ``layout``.
     """
     row = {"id": query["id"], "kind": kind, "direction": list(direction)}
-    row |= ({"layout": dict(changes)} if changes else {}) | {"shots": list(shots), "query": query}
+    row |= {"layout": dict(changes)} if changes else {}
+    row |= {"shots": list(shots), "query": query}
     row["references"] = find_kind(kind).right_answers(query, direction)
     return {**row, "prompt": render(row)}
 
@@ -104,22 +105,26 @@ def usable_rows(job: PromptJob, rows: list[Row], where: str) -> list[Row]:
                 f"(the row has: {', '.join(sorted(row))})"
             )
     verbatim = fields if job.by_messages else kind.verbatim
-
-    def clean(name: str, value: Any) -> Any:  # a text on one line, or a list of such
-        if name in verbatim:
-            return value
-        value = value.get("text") if isinstance(value, dict) else value  # as SQuAD has answers
-        return (
-            list(filter(None, map(one_line, value))) if isinstance(value, list) else one_line(value)
-        )
-
-    texts = [{"id": row["id"], **{name: clean(name, row[name]) for name in fields}} for row in rows]
+    texts = [
+        {"id": row["id"]}
+        | {name: row[name] if name in verbatim else clean(row[name]) for name in fields}
+        for row in rows
+    ]
     full = [row for row in texts if all(row[name] for name in fields)]
     if not full:
         raise RevocabError(f"{where}: every row has an empty field among {', '.join(fields)}")
     if left := len(rows) - len(full):
         print(f"{where}: left out {left} of {len(rows)} rows with an empty field", file=sys.stderr)
     return full
+
+
+def clean(value: Any) -> str | list[str]:
+    """Return a text on one line, or a list (or SQuAD's ``{"text": [...]}``) of non-empty such."""
+    if isinstance(value, dict):
+        value = value.get("text")
+    if isinstance(value, list):
+        return [text for text in map(one_line, value) if text]
+    return one_line(value)
 
 
 def one_line(text: Any) -> str:

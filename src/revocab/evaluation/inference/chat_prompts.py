@@ -86,9 +86,10 @@ class ChatFormat:
         self.ends = [token for token in after if token in self.special][:1]
 
     def text(self, messages: Sequence[Message], *, answered: bool = False) -> str:
-        """Return the text of messages, up to where an answer begins; unless ``answered``, one that
-        the last message begins goes on. Raises :class:`RevocabError` for messages that the template
-        refuses.
+        """Return the text of messages, up to where an answer begins unless the last is one.
+
+        If the last message is an answer's and not ``answered``, the answer goes on after it.
+        Raises :class:`RevocabError` for messages that the template refuses.
         """
         from jinja2.exceptions import SecurityError, TemplateError, TemplateSyntaxError
 

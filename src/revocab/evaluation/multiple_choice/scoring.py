@@ -59,8 +59,8 @@ ITEM_COLUMNS = ("run", "step", "task", "metric", "parts", "by_part", "choices", 
 def score_checkpoints(
     run: str, models: Mapping[int, Path], tasks: Sequence[Path], out: Path, options: Scoring
 ) -> None:
-    """Score every model, by step, on every task file; write one table to ``out``, by step and task,
-    and beside it every item's score, for comparing runs item by item.
+    """Score every model, by step, on every task file and write one table to ``out``, by step and
+    then in the order of the tasks; beside it every item's score, for comparing runs item by item.
 
     Scores of every (checkpoint, task) stay on record beside ``out``: a killed evaluation continues
     where it was, and a further task or checkpoint costs itself alone.
@@ -85,7 +85,10 @@ def score_checkpoints(
         mean, seconds = sum(first.values()) / len(tasks), time.monotonic() - start
         say(f"{run} step {step}: {len(tasks)} tasks, mean acc {mean:.3f}, {seconds:.1f} s")
     if scorer.truncated:
-        say(f"{run}: {scorer.truncated} requests lost their beginning, longer than a context")
+        say(
+            f"{run}: {scorer.truncated} requests were longer than the model's context and were"
+            " truncated at the beginning"
+        )
     write_jsonl(items, [{name: row.get(name) for name in ITEM_COLUMNS} for row in rows])
     write_csv(out, COLUMNS, [{name: row[name] for name in COLUMNS} for row in rows])
 
@@ -97,6 +100,7 @@ class Scorer:
         self.paths = {path.stem: path for path in tasks}
         self.options = options
         self.truncated = 0
+        self._provenance: dict[str, dict[str, str]] = {}
 
     @cached_property
     def tasks(self) -> dict[str, TaskDict]:
@@ -166,15 +170,15 @@ class Scorer:
             ) from error
         except (TemplateError, OverflowError) as error:  # tasks' own templates raise RevocabError
             raise RevocabError(f"task {name}: chat template: {explain(error)}") from None
-        config, data = read_task(self.paths[name]), self._files[name]["data"]
-        known = {
-            "cut_prompts": model.truncated - before,
-            "config_hash": config_hash(self.paths[name], self.tasks[name], self.options),
-            "data_revision": (
-                f"sha256:{data[:16]}" if data else harness.data_revision(self.tasks[name], config)
-            ),
-            "engine": self.options.engine,
-        }
+        if name not in self._provenance:  # read once for all checkpoints
+            config, data = read_task(self.paths[name]), self._files[name]["data"]
+            own = f"sha256:{data[:16]}" if data else harness.data_revision(self.tasks[name], config)
+            self._provenance[name] = {
+                "config_hash": config_hash(self.paths[name], self.tasks[name], self.options),
+                "data_revision": own,
+                "engine": self.options.engine,
+            }
+        known = {"cut_prompts": model.truncated - before, **self._provenance[name]}
         return [{**row, **known} for row in rows]
 
     @cached_property
@@ -302,8 +306,8 @@ def label_pair(task: Task, doc: Any, results: Sequence[tuple[float, bool]]) -> l
 
 
 def config_hash(path: Path, loaded: TaskDict, options: Scoring) -> str:
-    """Return a short hash of what decides a score beside the model: prompt, data, shots, limit, and
-    no paths.
+    """Return a short hash of what decides a score beside the model: prompt, data, shots, limit;
+    without paths, so that the same task has the same hash on every machine.
     """
     config = read_task(path)
     if "harness" in config:

@@ -98,8 +98,9 @@ def change_of_rows(
 ) -> Tensor:
     """Return X [D, D], float64, such that ``A + A X`` is nearest to B in squares.
 
-    ``pairs`` yields rows of A and B in chunks, of any dtype and device. ``least_change``: the
-    smallest such X, so that A = B gives exactly 0. ``minimum_norm``: the smallest I + X.
+    ``pairs`` yields rows of A and B in chunks, of any dtype. ``least_change``: the smallest such X,
+    so that A = B gives exactly 0, whatever the rank of A. ``minimum_norm``: the smallest I + X. At
+    full rank they are one. Normal equations in float64 on ``device``, wherever the rows are.
     """
     import torch
 
@@ -119,7 +120,10 @@ def change_of_rows(
 
 
 def apply_change(rows_VD: Tensor, change_DD: Tensor, out_VD: Tensor) -> Tensor:
-    """Return ``out_VD`` set to ``C + C X``, in float32 where X is; C itself where X is 0."""
+    """Return ``out_VD`` set to ``C + C X``, float32; C itself, bit for bit, where X is 0.
+
+    It is computed in chunks of rows where X is, and rounded to the dtype of ``out_VD``.
+    """
     nothing = not bool(change_DD.any())
     change_DD = change_DD.float()
 

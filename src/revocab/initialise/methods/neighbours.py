@@ -61,10 +61,13 @@ def clp_rows(inputs: MethodInputs, options: ClpOptions) -> Tensor:
     inputs.require_overlap("clp", "builds new rows from shared ones")
     sparse = options.weights == "sparsemax"
     return means.combine(
-        inputs.guide_VX[inputs.missing_N], inputs.guide_VX[inputs.overlap_target_N],
-        inputs.source_VD, inputs.overlap_source_N,
-        means.sparsemax_weights if sparse else means.share_weights, options.top_k,
-    )  # fmt: skip
+        inputs.guide_VX[inputs.missing_N],
+        inputs.guide_VX[inputs.overlap_target_N],
+        inputs.source_VD,
+        inputs.overlap_source_N,
+        means.sparsemax_weights if sparse else means.share_weights,
+        options.top_k,
+    )
 
 
 def similarity_rows(inputs: MethodInputs, options: SimilarityOptions) -> Tensor:
@@ -103,20 +106,26 @@ def ofa_rows(inputs: MethodInputs, options: OfaOptions) -> Tensor:
     the rows are combined first and then projected, which costs no V x k factor. A token without
     an auxiliary embedding is a draw from the source's distribution, projected as well.
     """
-    import torch
-
     rows_ND = wechsel_rows(inputs, options)
     rank = min(options.rank, rows_ND.shape[1])
     inputs.notes["rank"] = rank
     if rank == rows_ND.shape[1] or not len(rows_ND):
         return rows_ND  # V V' is the identity
-    # The leading right singular vectors, and the share that they have of the squared values.
-    values_D, vectors_DD = torch.linalg.eigh(gram(inputs.source_VD)[:-1, :-1])  # ascending
+    basis_DR, inputs.notes["energy_kept"] = right_singular_vectors(inputs.source_VD, rank)
+    return (rows_ND @ basis_DR) @ basis_DR.T
+
+
+def right_singular_vectors(source_VD: Tensor, rank: int) -> tuple[Tensor, float]:
+    """Return the leading ``rank`` right singular vectors ``V_DR``, and their energy: the share of
+    the squared singular values. From the D x D Gram matrix, in float64 and in chunks of rows.
+    """
+    import torch
+
+    values_D, vectors_DD = torch.linalg.eigh(gram(source_VD)[:-1, :-1])  # ascending
     values_D = values_D.clamp(min=0)
     total = values_D.sum()
     energy = float(values_D[-rank:].sum() / total) if total > 0 else 1.0
-    basis_DR, inputs.notes["energy_kept"] = vectors_DD[:, -rank:].to(rows_ND.dtype), energy
-    return (rows_ND @ basis_DR) @ basis_DR.T
+    return vectors_DD[:, -rank:].to(source_VD.dtype), energy
 
 
 METHOD = (

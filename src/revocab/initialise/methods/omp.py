@@ -43,12 +43,14 @@ def orthogonal_pursuit(
 
     Greedy: the atom with the largest absolute dot product with the residual joins, then all weights
     are those of the least-squares fit on the atoms so far. Of a tie (:data:`TIE`) the first joins.
-    The fit is kept as a QR factorisation that grows by one column a step. A row ends early where
-    no atom lowers its residual. Atoms are taken as they are, not at norm 1, as in mergekit's
-    tokensurgeon. ``size`` is at most K and at most X.
+    The fit is kept as a QR factorisation that grows by one column a step. A row ends early where no
+    atom lowers its residual any further: it is fitted, or what is left is orthogonal to every atom,
+    up to rounding. Atoms are taken as they are, not at norm 1, as in mergekit's tokensurgeon.
+    ``size`` is at most K and at most X.
 
     With ``gram_KK = atoms @ atoms.T`` the dot products with the residual are those with the row
-    less those with the fit so far (Rubinstein et al. 2008, batch OMP), which is quicker.
+    less those with the fit so far (Rubinstein et al. 2008, batch OMP): ``size`` products of length
+    K in place of one with every atom, X wide. Weights and residuals are the same QR's either way.
 
     Memory: ``N * (K + (size + 4) * X)`` values beyond the inputs, and ``N * size * K`` with a Gram
     matrix.
@@ -121,7 +123,8 @@ def sparse_codes(inputs: MethodInputs, size: int) -> tuple[Tensor, Tensor, float
     """Return each missing token's atoms (positions among the shared tokens), weights [N, size], and
     the mean of the residuals' norms over the rows'.
 
-    In float64: of two atoms that are almost as similar, float32 may take the other one.
+    Blocks bound the memory. All in float64: of two atoms that are almost as similar, float32 may
+    take the other one, and the code is another from there on.
     """
     import torch
     from tqdm import tqdm
@@ -153,7 +156,8 @@ def initialise(inputs: MethodInputs, options: OmpOptions) -> Tensor:
     """Return, per missing token, its sparse code over shared tokens applied to their source rows.
 
     Goddard & Fernandes Neto 2025: the code is that of the helper's row over the helper's shared
-    rows. Both matrices have the same codes, found once, where the helper is tied.
+    rows, found by orthogonal matching pursuit. A helper row of zeros has an empty code. Both
+    matrices have the same codes, found once, where the helper is tied.
     """
     import torch
 

@@ -64,12 +64,8 @@ class _Fit:
         device = inputs.overlap_target_N.device
         shared = len(inputs.overlap_target_N)
         positions_N = choose_anchors(shared, options.anchors, inputs.seed).to(device)
-        x_NX = Rows(inputs.guide_VX, inputs.overlap_target_N[positions_N])
-        y_NY = Rows(inputs.source_VD, inputs.overlap_source_N[positions_N])
-        self.scale_x, self.scale_y = Scaling.fit(x_NX), Scaling.fit(y_NY)
-        self.x_NX, self.y_NY = (
-            replace(x_NX, scaling=self.scale_x), replace(y_NY, scaling=self.scale_y)
-        )  # fmt: skip
+        self.scale_x, self.x_NX = _scaled(inputs.guide_VX, inputs.overlap_target_N, positions_N)
+        self.scale_y, self.y_NY = _scaled(inputs.source_VD, inputs.overlap_source_N, positions_N)
         unused_S = torch.ones(shared, dtype=torch.bool, device=device)
         unused_S[positions_N] = False
         self.unused_N = unused_S.nonzero()[: alignment.MEASURED, 0]
@@ -118,9 +114,20 @@ class _Fit:
                     normal.gram_PP - left_out.gram_PP, normal.right_PY - left_out.right_PY
                 )
         return alignment.fit_sgd(
-            x, y, steps=options.steps, learning_rate=options.learning_rate, seed=options.fit_seed,
-            progress=self.large, normal=normal,
-        )  # fmt: skip
+            x,
+            y,
+            steps=options.steps,
+            learning_rate=options.learning_rate,
+            seed=options.fit_seed,
+            progress=self.large,
+            normal=normal,
+        )
+
+
+def _scaled(matrix_VD: Tensor, shared_N: Tensor, positions_N: Tensor) -> tuple[Scaling, Rows]:
+    rows = Rows(matrix_VD, shared_N[positions_N])
+    scaling = Scaling.fit(rows)
+    return scaling, Rows(matrix_VD, rows.ids_N, scaling)
 
 
 def _held_out(
@@ -155,7 +162,10 @@ def _held_out(
 
 
 def initialise(inputs: MethodInputs, options: SavaOptions) -> Tensor:
-    """Return the helper rows of the missing tokens, mapped into the source's space, in chunks."""
+    """Return the helper rows of the missing tokens, mapped into the source's space.
+
+    In chunks: memory holds, beside the matrices, the normal equations, the map and the result.
+    """
     inputs.require_overlap(METHOD.name, "fits its map on shared tokens")
     rows_ND = inputs.source_VD.new_empty(len(inputs.missing_N), inputs.source_VD.shape[1])
     if not len(rows_ND):

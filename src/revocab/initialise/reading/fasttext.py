@@ -22,7 +22,7 @@ from pydantic import Field
 from revocab.closed import Closed, Job
 from revocab.corpora.read import corpus_manifest, texts
 from revocab.errors import RevocabError, refuse
-from revocab.heavy_types import ndarray
+from revocab.heavy_types import PreTrainedTokenizerFast, ndarray
 from revocab.initialise.method import Auxiliary
 from revocab.io import read_json, write_json
 from revocab.limits import WIDTH, Buckets, Bytes, Count, Seed, Times
@@ -81,7 +81,12 @@ def word(token: CanonicalToken) -> str | None:
 class Sentences:
     """Token rows of documents, held as ids (4 bytes a token), yielded as words at each pass."""
 
-    def __init__(self, tokenizer: Any, words: Sequence[str | None], documents: Iterable[str]):
+    def __init__(
+        self,
+        tokenizer: PreTrainedTokenizerFast,
+        words: Sequence[str | None],
+        documents: Iterable[str],
+    ):
         self._words: Sequence[Any] = words  # those of the ids below are there
         self._ids, self._ends = array("i"), array("q", [0])
         for encoded in encode_batches(tokenizer.backend_tokenizer, documents):
@@ -98,15 +103,28 @@ class Sentences:
 
 
 def train(sentences: Sentences, options: AuxiliaryJob) -> FastText:
-    """Return a CBOW model; one thread and a fixed hash: the same text gives the same bits."""
+    """Return a CBOW model; one thread and a fixed hash, so that the same text gives the same bits.
+
+    Raises :class:`RevocabError` when no token is frequent enough.
+    """
     from gensim.models import FastText
 
     model = FastText(
-        vector_size=options.dimension, min_count=options.min_count, bucket=options.buckets,
-        sg=0, window=5, negative=10, min_n=3, max_n=6, alpha=0.05, sample=1e-4, ns_exponent=0.5,
-        seed=options.seed, workers=1,
+        vector_size=options.dimension,
+        sg=0,
+        window=5,
+        negative=10,
+        min_count=options.min_count,
+        min_n=3,
+        max_n=6,
+        bucket=options.buckets,
+        alpha=0.05,
+        sample=1e-4,
+        ns_exponent=0.5,
+        seed=options.seed,
+        workers=1,
         hashfxn=lambda text: crc32(text.encode()),  # the same in every process, unlike hash()
-    )  # fmt: skip
+    )
     model.build_vocab(sentences)
     if not model.wv.key_to_index:
         raise RevocabError(

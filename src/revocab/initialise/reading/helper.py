@@ -1,7 +1,8 @@
 """Other models' rows in the order of a vocabulary, whatever tokenizer these models have.
 
-Methods get a helper's rows by target id, with a mask of those that there are. A donor is an adapted
-model and the one that it was adapted from. Suffixes: H helper tokens, V target tokens, X width.
+A helper's rows serve the target tokens that both vocabularies hold. Methods get them by target id,
+with a mask of those that there are. A donor is an adapted model and the one that it was adapted
+from. Suffixes: H helper tokens, V target tokens, N shared tokens, X helper width.
 """
 
 from __future__ import annotations
@@ -45,8 +46,9 @@ def segmentation_hash(tokenizer: PreTrainedTokenizerFast) -> str:
 def check_rows_fit(
     folder: Path, target: PreTrainedTokenizerFast, source: ModelFolder, method: str
 ) -> None:
-    """Raise :class:`RevocabError` unless a model's tokenizer is the target's, and it has one matrix
-    where the source has one.
+    """Raise :class:`RevocabError` unless a source can take a model's rows as they are.
+
+    Its tokenizer must be the target's, and it must not have two matrices where the source has one.
     """
     theirs, ours = map(segmentation_hash, (load_tokenizer(folder), target))
     problems = []
@@ -77,6 +79,7 @@ class Coverage:
     new_without_row: int
     helper_tokens: int
     target_tokens: int
+    #: Dimensions of its rows.
     width: int
 
     def counts(self, method: Method) -> dict[str, Any]:
@@ -85,8 +88,9 @@ class Coverage:
         return {**counts, "filled_with": method.without_helper_row}
 
     def check(self, method: Method, helper: Path) -> None:
-        """Raise :class:`RevocabError` where rows would be another method's: it serves no anchor, or
-        none of the new tokens.
+        """Raise :class:`RevocabError` where it serves no anchor, or new tokens, but none of them.
+
+        Rows would then be those of another method.
         """
         lacking = []
         if not self.anchors:
@@ -197,17 +201,20 @@ class Donor:
     def open(
         cls, adapted: Path, base: Path, source: ModelFolder, vocabularies: Vocabularies
     ) -> Donor:
-        """Return both; raise :class:`RevocabError` where the three models do not fit each other."""
+        """Return both; raise :class:`RevocabError` for broken folders, and where matrices of the
+        three models differ in width or tying.
+        """
         for folder in (adapted, base):
             check_model(folder)
-        both, shared = vocabularies, vocabularies.intersection
-        apart, new = map(special_and_added, (both.source_tokenizer, both.target_tokenizer))
+        identity, shared = vocabularies.identity, vocabularies.intersection
+        of_source = special_and_added(vocabularies.source_tokenizer)
+        of_target = special_and_added(vocabularies.target_tokenizer)
         pairs = zip(shared.source_ids.tolist(), shared.target_ids.tolist(), strict=True)
         donor = cls(
-            Helper.open(adapted, both.target_tokenizer, identity=both.identity),
-            Helper.open(base, both.source_tokenizer, identity=both.identity),
-            frozenset(apart),
-            sorted(target for source_id, target in pairs if source_id in apart and target in new),
+            Helper.open(adapted, vocabularies.target_tokenizer, identity=identity),
+            Helper.open(base, vocabularies.source_tokenizer, identity=identity),
+            frozenset(of_source),
+            sorted(ours for theirs, ours in pairs if theirs in of_source and ours in of_target),
         )
         problems = []
         width = source.tensors[source.vocabulary_tensors["input"]][1][1]

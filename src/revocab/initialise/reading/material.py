@@ -43,8 +43,10 @@ class Material:
 
     @classmethod
     def open(cls, inputs: InitInputs, job: InitJob, device: str, say: Say) -> Material:
-        """Return what the method reads, ``inputs`` being checked. Raises :class:`RevocabError` for
-        what :func:`revocab.models.load.check_model` refuses, and folders that do not fit.
+        """Return what the method reads, ``inputs`` being checked.
+
+        Raises :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses in any
+        of the models, and for folders that do not fit each other.
         """
         method = find_method(job.method)
         source = ModelFolder(inputs.source)
@@ -96,7 +98,9 @@ class Material:
 
     @cached_property
     def word_starts(self) -> dict[int, list[int]]:
-        """Return the source rows that words of a list start from, if the method copies rows."""
+        """Return the source rows that words of a list start from; none of a method that does not
+        copy shared rows or carries another run's.
+        """
         both, method = self.vocabularies, self.method
         if not getattr(self.job, "words", False) or not method.copies_overlap or method.needs_donor:
             return {}

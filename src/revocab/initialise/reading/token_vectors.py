@@ -39,8 +39,11 @@ def vectors_hash(path: Path) -> str:
 
 
 def texts_of(token: CanonicalToken) -> list[str]:
-    """Return the texts under which a token's vector is looked for, in this order; none for special
-    tokens. A space is ``▁``; most embeddings of words know none, so that one in front may lack.
+    """Return the texts under which a token's vector is looked for, in this order.
+
+    A space is ``▁``, as in SentencePiece. A token that begins with a space and is not found as such
+    has the vector of its text without it, since most embeddings of words know no spaces. Special
+    tokens have none.
     """
     whole = word(token)
     if whole is None:
@@ -52,9 +55,9 @@ def texts_of(token: CanonicalToken) -> list[str]:
 def load_token_vectors(path: Path, source: Any, target: Any, device: str = "cpu") -> Auxiliary:
     """Return the vectors of two tokenizers' tokens, float32, zeros where a file has none.
 
-    Raises :class:`RevocabError` for a file in no known format, or with none of the target's tokens,
-    and, all at once, for lines of another width, numbers that are not finite, a token with two
-    vectors, and fewer vectors than announced.
+    Raises :class:`RevocabError` for a file that is not there or not in one of the formats, if the
+    file has none of the target's tokens, and, all at once, for lines of another width, numbers that
+    are not finite, a token with two different vectors, and fewer vectors than announced.
     """
     import torch
 
@@ -127,7 +130,9 @@ def _stored_vectors(
     for number, text in enumerate(texts):
         spelled = str(text).replace(" ", "▁")
         if number in broken:
-            faults.append(f"row {number}: {text!r} has a number that is not finite")
+            faults.append(
+                f"row {number}: {text!r} has a number that is not finite; compute it again"
+            )
         elif spelled in wanted:
             yield f"row {number}", spelled, matrix_NA[number].numpy()
 

@@ -1,8 +1,10 @@
 """Source and target vocabulary of an initialisation, what they share, and how one spells the other.
 
-A new token's source pieces are the ground of the FVT method (Gee et al., "Fast Vocabulary
-Transfer", 2022). What must be tokenised is the text that the token stands for, its word-start space
-included: neither a marker character, nor the space that SentencePiece puts before every text.
+Pairs of ids come from a folder of intersect_vocabularies, which is held against the tokenizers at
+hand, or are computed here. A new token's source pieces are the ground of the FVT method (Gee et
+al., "Fast Vocabulary Transfer", 2022). What must be tokenised is the text that the token stands
+for, its word-start space included: neither a marker character, nor the extra space that
+SentencePiece puts before every text.
 """
 
 from __future__ import annotations
@@ -44,7 +46,8 @@ def shared_tokens(
     """Return the tokens that two tokenizers share, read from ``pairs`` where there are any.
 
     ``identity`` None: the one of ``pairs``, else bytes. ``side`` is what messages call the first
-    tokenizer. Raises :class:`RevocabError` for pairs of other vocabularies or of another identity.
+    tokenizer. Raises :class:`RevocabError` for stored pairs of other vocabularies (told by their
+    sizes and by every pair's two tokens) or of another identity.
     """
     if pairs is None:
         return intersect(first, target, identity or "bytes")

@@ -115,8 +115,10 @@ def chunks(rows_ND: Tensor | Rows, size: int | None = None) -> Iterator[Tensor]:
 
 
 def map_rows(rows_ND: Tensor | Rows, function: Callable[[Tensor], Tensor], out_N: Tensor) -> Tensor:
-    """Return ``out_N``, its rows set to the function of chunks of ``rows_ND``, as they come: a list
-    of results would keep the allocator from using a chunk's memory for the next one.
+    """Return ``out_N``, its rows set to the function of chunks of ``rows_ND``.
+
+    They are placed as they come: small tensors that are kept where a chunk was would keep the
+    allocator from using its memory for the next one, and memory would grow with the matrix.
     """
     start = 0
     for chunk_ND in chunks(rows_ND):
@@ -139,8 +141,8 @@ class AffineMap:
 def linear_start(width_x: int, width_y: int, seed: int) -> AffineMap:
     """Return the weights that the released code's ``nn.Linear`` starts from, without the padding.
 
-    The release pads the narrower side with zeros: its layer is square. Padding gets no gradient,
-    but the block is cut from the full draw, to hold the same numbers.
+    The release pads the narrower side with zeros: its layer is square, with the wider side's scale.
+    Padding gets no gradient, but the block is cut from the full draw, to hold the same numbers.
     """
     import torch
 
@@ -155,8 +157,9 @@ def linear_start(width_x: int, width_y: int, seed: int) -> AffineMap:
 
 
 class Normal(NamedTuple):
-    """What least squares needs of the anchors: ``G = X1'X1`` and ``R = X1'Y``, float64, where X1 is
-    x with a column of ones.
+    """What least squares needs of the anchors: ``G = X1'X1`` and ``R = X1'Y``, float64.
+
+    X1 is x with a column of ones, so that the last row of either holds sums.
     """
 
     gram_PP: Tensor
@@ -222,7 +225,8 @@ def fit_sgd(
 ) -> AffineMap:
     """Fit by full-batch Adam on the mean squared error, as published, with cheap gradients.
 
-    The gradient ``G @ theta - R`` costs the same for any number of anchors; with few of them
+    The gradient of the squared error is ``G @ theta - R``, whose cost does not grow with the
+    anchors; these are the iterates of the direct loop up to rounding. With few anchors
     ``X1' (X1 @ theta - Y)`` is cheaper and is used. ``normal``: G and R, where they are known.
     """
     import torch
@@ -271,7 +275,9 @@ class LeastSquares:
     """The left side of the normal equations, factorised: one helper matrix, any source matrix.
 
     Its maps minimise ``sum |x W + b - y|^2 + ridge |W|^2``, in float64. Centred, so that ridge
-    leaves the bias alone. Where the anchors do not determine the map, it is the one of least norm.
+    leaves the bias alone. Where the anchors do not determine the map (fewer than dimensions, or
+    dependent), it is the one of least norm. Digits are lost with the condition number:
+    ``docs/results.md`` has how many.
     """
 
     def __init__(self, gram_PP: Tensor, ridge: float = 0.0):

@@ -1,10 +1,12 @@
 """Rows as means and draws: of all source rows, of a token's pieces, of tokens that are like it.
 
-Likeness is the cosine in a space of auxiliary embeddings: the helper's input rows (of shared
-source tokens those of the target), fastText vectors (:mod:`.reading.fasttext`), which
-spell source tokens by their n-grams, or vectors by text (:mod:`.reading.token_vectors`). Statistics
-are float64 sums in cache-sized passes; memory is bounded by :data:`BLOCK_ELEMENTS`. Suffixes: N
-tokens to fill, M all missing ones, K candidates, A width of the space of comparison.
+Likeness is the cosine in a space of auxiliary embeddings: the helper's input rows (target tokens
+only, so that a source token is known through the target token that it is shared with), fastText
+vectors trained on text cut by the target tokenizer (:mod:`.reading.fasttext`), which spell source
+tokens by their character n-grams, or vectors by the tokens' text (:mod:`.reading.token_vectors`).
+Statistics of large matrices are float64 sums in cache-sized passes; memory beyond inputs and result
+is bounded by :data:`BLOCK_ELEMENTS`. Suffixes: N tokens to fill, M all missing ones, K candidates
+whose source rows are combined, A width of the space in which tokens are compared.
 """
 
 from __future__ import annotations
@@ -110,7 +112,8 @@ def blocks(rows: int, width: int, elements: int | None = None) -> Iterator[slice
 def sparsemax(scores_NK: Tensor) -> Tensor:
     """Return the projection of each row on the simplex (Martins & Astudillo 2016, eq. 2).
 
-    Michelot's algorithm, without sorting: once the support no longer shrinks, it is exact.
+    Michelot's algorithm, which sorts no row of 16,000: the threshold only rises and the support
+    only shrinks; once it no longer does, the threshold is exact.
     """
     import torch
 
@@ -228,9 +231,10 @@ def compare(
 ) -> ComparedTokens:
     """Return the missing tokens and the candidates of ``inputs`` in the auxiliary space.
 
-    Candidates are the source tokens in that space, if ``source_tokens`` and it holds any; else the
-    shared tokens, by their target rows. ``trained_only`` leaves out target tokens whose vector was
-    only spelled out of n-grams. Tokens without an embedding are counted in the notes. Raises
+    Candidates are all source tokens that have an auxiliary embedding, if ``source_tokens`` and the
+    space holds source tokens; else the shared tokens, by their target rows. ``trained_only`` leaves
+    out target tokens whose vector was only spelled out of n-grams. Tokens without an auxiliary
+    embedding are neither asked for nor offered, and are counted in the notes. Raises
     :class:`RevocabError` when no candidate is left.
     """
     auxiliary = inputs.auxiliary or Auxiliary(inputs.guide_VX)

@@ -200,8 +200,10 @@ def write_source_weights(folder: Path, weights: Mapping[Which, SourceWeights]) -
 
 
 def read_source_weights(folder: Path) -> dict[Which, SourceWeights]:
-    """Return the weights of a model's matrices; raise :class:`RevocabError` where the folder has
-    none, since another method made it, and for a damaged file.
+    """Return the weights of a model's matrices.
+
+    Raises :class:`RevocabError` where the folder has none, since another method made it, and for a
+    damaged file.
     """
     from zipfile import BadZipFile
 
@@ -251,8 +253,10 @@ def new_rows_file(folder: Path) -> Path:
 
 
 def read_new_rows(folder: Path, rows: int) -> Tensor:
-    """Return which of a matrix' rows are new, bool [rows]; raise :class:`RevocabError` where the
-    folder does not say, where no row is new, and for a damaged file.
+    """Return which of a matrix' rows are new, bool [rows].
+
+    Raises :class:`RevocabError` where the folder does not say, where no row is new, and for a
+    damaged file.
     """
     import numpy as np
     import torch

@@ -104,8 +104,10 @@ class Expansion:
 
 
 def check_form(body: ModelFolder) -> int:
-    """Return the number of blocks of a model; raise :class:`RevocabError` unless they are named as
-    Llama's are, and write through an ``o_proj`` and a ``down_proj`` each.
+    """Return the number of blocks of a model that can be expanded.
+
+    Raises :class:`RevocabError` unless its blocks are named as Llama's are, and write through an
+    ``o_proj`` and a ``down_proj`` each.
     """
     needed = f"blocks model.layers.N with {' and '.join(WRITING)}, as Llama, Mistral and Qwen2 have"
     kind = f"{body.path}: block expansion of {body.config.get('model_type')!r}"
@@ -155,7 +157,8 @@ def check_identity(body: ModelFolder, expansion: Expansion) -> dict[str, Any]:
 def keeps_logits(config: Any, changed: Mapping[str, Any], expansion: Expansion) -> bool:
     """Tell whether a twin with ``changed`` settings, expanded, gives the logits of one without.
 
-    Raises whatever transformers does for an architecture that has no twin or no expansion.
+    ``config`` is the large model's, of transformers. Raises whatever transformers does for an
+    architecture that no twin can be made of, or that the expansion does not fit.
     """
     import torch
     from transformers import AutoModelForCausalLM
@@ -172,9 +175,13 @@ def keeps_logits(config: Any, changed: Mapping[str, Any], expansion: Expansion) 
     settings = config.to_dict()
     width = settings.get("head_dim") or settings["hidden_size"] // settings["num_attention_heads"]
     small = {
-        "vocab_size": _TOKENS, "hidden_size": _HEADS * width, "intermediate_size": _WIDTH,
-        "num_attention_heads": _HEADS, "num_key_value_heads": _HEADS, "sliding_window": _WINDOW,
-    }  # fmt: skip
+        "vocab_size": _TOKENS,
+        "hidden_size": _HEADS * width,
+        "intermediate_size": _WIDTH,
+        "num_attention_heads": _HEADS,
+        "num_key_value_heads": _HEADS,
+        "sliding_window": _WINDOW,
+    }
     settings |= {key: size for key, size in small.items() if isinstance(settings.get(key), int)}
     # A row for padding, and a type to compute in, would be those of the large model.
     settings |= {"pad_token_id": None, "dtype": "float32"}

@@ -116,17 +116,18 @@ def winners(results: Results) -> Iterator[Claim]:
         ]  # fmt: skip
         first, *rest = entries
         holds = all_of(None if lead is None else tell(lead.low, lead.high) for lead in leads)
-        about: dict[str, Any] = {"label": results.experiment.runs[group].label}
-        about |= {
-            "language": language,
-            "winner": winner,
-            "best": best,
-            "first": first,
-            "pairs": pairs,
-        }
-        about["unsure"] = [each for each in rest if each["lead"] and each["lead"].low <= 0]
-        about["few"] = [each for each in rest if first["lead"] and each["lead"] is None]
-        yield claim_of("winner", holds, **about)
+        yield claim_of(
+            "winner",
+            holds,
+            label=results.experiment.runs[group].label,
+            language=language,
+            winner=winner,
+            best=best,
+            first=first,
+            unsure=[each for each in rest if each["lead"] and each["lead"].low <= 0],
+            few=[each for each in rest if first["lead"] and each["lead"] is None],
+            pairs=pairs,
+        )
 
 
 def falls(results: Results) -> Iterator[Claim]:

@@ -150,17 +150,22 @@ class ModelsByLanguageFigure(FigureOptions):
 
     @model_validator(mode="after")
     def _can_be_drawn(self) -> ModelsByLanguageFigure:
-        needed = {"averages": "averages", "changes": "change"}.get(self.show)
         for name, table in self.tables.items():
-            if needed and not getattr(table, needed):
-                raise ValueError(f"tables.{name}: no {needed}, which this figure shows; give it")
+            if self.show == "averages" and not table.averages:
+                raise ValueError(f"tables.{name}: no averages, which this figure shows; give some")
+            if self.show == "changes" and table.change is None:
+                raise ValueError(f"tables.{name}: no change, which this figure shows; give it")
         return self
 
     @property
     def columns(self) -> list[str]:
-        tables, bases = self.tables.values(), self.show != "changes"
-        pairs = [(table, name) for table in tables for name in table.columns]
-        return list(dict.fromkeys(name for table, name in pairs if bases or name != table.base))
+        names = [
+            name
+            for table in self.tables.values()
+            for name in table.columns
+            if self.show != "changes" or name != table.base
+        ]
+        return list(dict.fromkeys(names))
 
     def draw(self, results: Results, palette: Palette) -> Figure:
         from matplotlib import pyplot
@@ -176,8 +181,9 @@ class ModelsByLanguageFigure(FigureOptions):
                 axes.set_ylim(0, max(axes.get_ylim()[1], 1))
         handles, labels = grid[0, 0].get_legend_handles_labels()
         if handles:
-            look: dict[str, Any] = {"ncols": 3, "fontsize": 8, "markerscale": 2}
-            figure.legend(handles, labels, loc="outside upper center", **look)
+            figure.legend(
+                handles, labels, loc="outside upper center", ncols=3, fontsize=8, markerscale=2
+            )
         return figure
 
     def panels(self, results: Results) -> Iterator[Panel]:

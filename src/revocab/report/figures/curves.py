@@ -231,13 +231,7 @@ def scale_axes(axes: Axes, scale: str, first: float) -> None:
 
     if scale == "log":
         axes.set_xscale("symlog", linthresh=first, linscale=0.4)
-        # Powers of two times the first place, or the next 1, 2 or 5 times a power of ten.
-        if first % 1:
-            ten = 10.0 ** math.floor(math.log10(first))
-            first = next(step * ten for step in (1, 2, 5, 10) if step * ten >= first)
-        last = axes.dataLim.x1
-        count = 1 + int(math.log2(last / first) + 1e-9) if last > first else 1
-        axes.set_xticks([0.0, *(first * 2.0**n for n in range(0, count, -(-count // TICKS)))])
+        axes.set_xticks([0.0, *doublings(first, axes.dataLim.x1)])
         axes.xaxis.set_major_formatter("{x:.3g}")
     low, high = axes.dataLim.intervaly
     wide = scale == "log" or (scale == "auto" and high >= OUTLYING * low)
@@ -248,6 +242,17 @@ def scale_axes(axes: Axes, scale: str, first: float) -> None:
         axes.yaxis.set_major_formatter("{x:.3g}")
         axes.set_ylabel(f"{axes.get_ylabel()}, log scale")
     axes.minorticks_off()
+
+
+def doublings(first: float, last: float) -> list[float]:
+    """Return powers of two times ``first``, up to ``last``, thinned to what can be read; ``first``
+    becomes 1, 2 or 5 times a power of ten unless it is whole.
+    """
+    if first % 1:
+        ten = 10.0 ** math.floor(math.log10(first))
+        first = next(step * ten for step in (1, 2, 5, 10) if step * ten >= first)
+    count = 1 + int(math.log2(last / first) + 1e-9) if last > first else 1
+    return [first * 2.0**power for power in range(0, count, -(-count // TICKS))]
 
 
 class AverageScoreFigure(FigureOptions):
@@ -319,20 +324,12 @@ class AverageScoreFigure(FigureOptions):
         score = "accuracy" if self.language else "score"
         what = f"mean {score} of {len(tasks)} tasks" if len(tasks) > 1 else f"{score}, {tasks[0]}"
         about = language_label(self.language) if self.language else results.model_label(runs[0])
-        axes.set(
-            title=f"{about}, mean ± standard error", xlim=(first - margin, last + margin),
-            xlabel="training steps", ylabel=f"{what} (%)",
-        )  # fmt: skip
+        axes.set(title=f"{about}, mean ± standard error", xlabel="training steps")
+        axes.set(ylabel=f"{what} (%)", xlim=(first - margin, last + margin))
         if not axes.has_data():
             nothing_yet(axes)
         elif self.language:
-            guesses = [family_chance(results.family(task)) for task in tasks]
-            known = [guess for guess in guesses if guess is not None]
-            low, high = axes.get_ylim()
-            level = 100 * fmean(known or [0])
-            if len(known) == len(guesses) and level >= low - (high - low) * NEAR:
-                axes.axhline(level, color=CHANCE, linestyle=":", linewidth=1.4)
-                ends.append((level, "chance", CHANCE))
+            ends += draw_chance(axes, [family_chance(results.family(task)) for task in tasks])
         label_ends(axes, ends)
         return figure
 
@@ -343,6 +340,16 @@ class AverageScoreFigure(FigureOptions):
         for run in index.group(self.group):
             for step in self.steps(index, run):
                 yield Place(self.value(step), run)
+
+
+def draw_chance(axes: Axes, guesses: Sequence[float | None]) -> list[Label]:
+    """Draw the average of blind guessing, unless it is unknown or all scores lie far above it."""
+    known = [guess for guess in guesses if guess is not None]
+    low, high = axes.get_ylim()
+    if len(known) < len(guesses) or (level := 100 * fmean(known)) < low - (high - low) * NEAR:
+        return []
+    axes.axhline(level, color=CHANCE, linestyle=":", linewidth=1.4)
+    return [(level, "chance", CHANCE)]
 
 
 FIGURE = (LossFigure, AverageScoreFigure)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from statistics import fmean
 from typing import Any, ClassVar, Literal
 
@@ -106,9 +106,13 @@ class SweepFigure(SweepOptions, FigureOptions):
 
 
 def draw_grid(
-    axes: Axes, numbers: Any, texts: list[list[str]], down: list[str], across: list[str],
+    axes: Axes,
+    numbers: Any,
+    texts: Sequence[Sequence[str]],
+    down: Sequence[str],
+    across: Sequence[str],
     colours: str,
-) -> Any:  # fmt: skip
+) -> Any:
     """Draw numbers as colours, NaN in grey, each with its text; return the image."""
     import numpy as np
 

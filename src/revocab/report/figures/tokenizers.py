@@ -167,9 +167,13 @@ class TokenCountsFigure(ParallelOptions, FigureOptions):
             axes.locator_params(axis="x", nbins=5)
             axes.xaxis.set_major_formatter("{x:,.9g}")
             if axes.containers:
-                look: dict[str, Any] = {"fontsize": 8, "borderaxespad": 0.2}
-                look["ncols"] = max(1, LEGEND // (max(map(len, series)) + PATCH))
-                axes.legend(loc="lower left", bbox_to_anchor=(0, 1), **look)
+                axes.legend(
+                    loc="lower left",
+                    bbox_to_anchor=(0, 1),
+                    ncols=max(1, LEGEND // (max(map(len, series)) + PATCH)),
+                    fontsize=8,
+                    borderaxespad=0.2,
+                )
         return figure
 
 

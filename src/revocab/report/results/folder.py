@@ -148,9 +148,11 @@ class Results(RunIndex):
         """Return what the paper prints of a score, in the unit of ours: the one place where ours
         and theirs are joined.
         """
-        generated = task in self.experiment.evaluation.generation.tasks
-        column = f"{task} {metric}" if generated else task
-        column = metric if metric == HELPER_SIMILARITY else column
+        column = task
+        if metric == HELPER_SIMILARITY:
+            column = metric
+        elif task in self.experiment.evaluation.generation.tasks:
+            column = f"{task} {metric}"
         printed = self.paper.value(*score_place(*self.published_place(run, step), column))
         return None if printed is None else printed / shown_scale(metric)
 

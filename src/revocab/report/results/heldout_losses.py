@@ -75,7 +75,8 @@ def training_progress(results: Results, run: Run, over: Progress) -> dict[int, f
     """
     places, seen, before = {0: 0.0}, 0.0, 0
     first = results.replicates(run)[0]  # all of them have the same rows
-    each = (results.json("runs", first.id, "timing.json") or {}).get("flops_per_token")
+    timing = results.json("runs", first.id, "timing.json") if over == "flops" else None
+    each = (timing or {}).get("flops_per_token")
     for row in results.csv("runs", first.id, "losses.csv"):
         step, tokens = int(row["step"]), int(row["tokens"])
         if over == "bytes":

@@ -218,9 +218,14 @@ def check_artefacts(
     problems = [*check_results(results), *(changed(results) if changed else ())]
     if problems:
         raise RevocabError(dict.fromkeys(problems))
-    tables, figures = len(results.experiment.tables), len(results.experiment.figures)
-    counts = {"experiment": results.name, "tables": tables, "figures": figures}
-    counts |= {"runs": len(results.runs), "scores": len(results.scores.rows), "problems": 0}
+    counts = {
+        "experiment": results.name,
+        "tables": len(results.experiment.tables),
+        "figures": len(results.experiment.figures),
+        "runs": len(results.runs),
+        "scores": len(results.scores.rows),
+        "problems": 0,
+    }
     write_json(out, counts)
 
 

@@ -133,10 +133,11 @@ class ModelsByLanguageTable(PivotTable):
                 value = self.value(index.experiment, language)
                 places: list[Place | None] = []
                 for name, runs in self.columns.items():
-                    places.append(None)
-                    if value is not None and language in runs:
-                        contest = None if name == self.base else language
-                        places[-1] = Place(value, index.run(runs[language]), contest)
+                    if value is None or language not in runs:
+                        places.append(None)
+                        continue
+                    contest = None if name == self.base else language
+                    places.append(Place(value, index.run(runs[language]), contest))
                 rows.append(PivotRow(language_label(language), places, block.label))
         return Pivot(["Language", *self.columns], rows)
 
@@ -171,8 +172,10 @@ class ModelsByLanguageTable(PivotTable):
         change = Cell(published_mark=cell.published_mark, provenance=cell.provenance)
         if cell.value is not None and base.value is not None:
             change.value = cell.value - base.value
-            change.digits = change.digits if percent else cell.digits
-            change.value = 100 * change.value / base.value if percent else change.value
+            if percent:
+                change.value = 100 * change.value / base.value
+            else:
+                change.digits = cell.digits
         return change
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:

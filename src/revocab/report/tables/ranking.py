@@ -91,10 +91,12 @@ class RankingTable(TableOptions):
                 mean = fmean(losses) if losses else None
                 cells.append(interval_cell(mean, mean_interval(losses), where))
             for point in self.differences:
+                if not place:  # the run that the others are compared with
+                    cells.append(text(MISSING))
+                    continue
                 pair = samples[point][place], samples[point][0]
                 found = paired_difference(*pair, comparisons=len(ranked))
-                cell = interval_cell(*found, where, marked=True)
-                cells.append(cell if place else text(MISSING))
+                cells.append(interval_cell(*found, where, marked=True))
             rows.append(Row(cells))
         for column in range(2, 2 + len(self.points)):
             mark_cells([row.cells[column] for row in rows[1:]], "lower")
@@ -158,10 +160,11 @@ def rank_cells(samples: Sequence[Sample]) -> list[Cell]:
     best = iter(possible_best([sample for sample in samples if sample]))
     cells = []
     for mean in means:
-        cells.append(text(MISSING))
-        if mean is not None:
-            rank = 1.0 + sum(other < mean for other in means if other is not None)
-            cells[-1] = Cell(rank, digits=0, mark="best" if next(best) else None)
+        if mean is None:
+            cells.append(text(MISSING))
+            continue
+        rank = 1.0 + sum(other < mean for other in means if other is not None)
+        cells.append(Cell(rank, digits=0, mark="best" if next(best) else None))
     return cells
 
 

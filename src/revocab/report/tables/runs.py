@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from statistics import fmean
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -83,19 +83,20 @@ class RunsTable(ValueTable):
                 columns = [single.get(task, "") for task in self.means[cell.column]]
                 values = [printed.get((cell.block, cell.row, column)) for column in columns]
                 known = [value for value in values if value is not None]
-                anew = {"value": fmean(known), "mark": RECOMPUTED} if known == values else {}
-                cells[number] = cell.model_copy(update={"mark": OTHERWISE} | anew)
+                changes: dict[str, Any] = {"mark": OTHERWISE}
+                if len(known) == len(values):
+                    changes = {"value": fmean(known), "mark": RECOMPUTED}
+                cells[number] = cell.model_copy(update=changes)
         return cells
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         yield from unknowns(f"{key}.steps", self.steps, self.runs, "run of the table")
-        if anew := self.recomputed:
+        if self.recomputed is not None:
             tables = experiment.tables.items()
             known = [name for name, table in tables if isinstance(table, RunsTable)]
-            yield from unknowns(
-                f"{key}.recomputed.table", [anew.table], known, "table of kind runs"
-            )
-            yield from unknowns(f"{key}.recomputed.columns", anew.columns, self.means, "mean")
+            place, named = f"{key}.recomputed", [self.recomputed.table]
+            yield from unknowns(f"{place}.table", named, known, "table of kind runs")
+            yield from unknowns(f"{place}.columns", self.recomputed.columns, self.means, "mean")
         yield from super().problems(experiment, key)
 
 

@@ -91,10 +91,12 @@ class SignificanceTable(TableOptions):
         return [name for name, task in tasks.items() if task.taught_by is None]
 
     def places(self, index: RunIndex) -> Iterator[Place]:
-        experiment, tasks = index.experiment, choices_in(index.experiment, self.language or "")
+        experiment = index.experiment
         if self.language is None:
             own = group_tasks(experiment, self.group)
             tasks = [task for task in self.texts(experiment) if task in own]
+        else:
+            tasks = choices_in(experiment, self.language)
         for run in index.group(self.group):
             for task in tasks if run.select([self.step]) else ():
                 yield Place(TaskScore(task=task, step=self.step), run)
@@ -128,7 +130,8 @@ def difference_cell(row: Record | None, sign: int, scale: float, provenance: str
     low, high = sorted(sign * float(row[name]) for name in ("low", "high"))
     seeds = [sign * float(row[name]) for name in ("seed_low", "seed_high") if row.get(name)]
     cell = Cell(sign * float(row["difference"]) + 0.0, scale=scale, provenance=provenance)
-    cell.interval, cell.mark = (low, high), "best" if is_marked(row) else None
+    cell.interval = (low, high)
+    cell.mark = "best" if is_marked(row) else None
     cell.p_value = float(row["p_holm"]) if row["p_holm"] not in (None, "") else None
     if seeds:
         cell.seed_interval, cell.seeds = (min(seeds), max(seeds)), int(row["seeds"])

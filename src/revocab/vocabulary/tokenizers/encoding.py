@@ -330,14 +330,21 @@ class Coverage:
         if spelt:
             absent = {letter for letter in absent if {*letter.encode()} & {*self.missing_bytes}}
         lost = Counter({letter: letters[letter] for letter in absent})
-        added = backend.get_added_tokens_decoder()
         for number in ids:
             token = backend.id_to_token(number) or ""
-            if self.byte_level and number in added:  # as it is in the text, not as bytes
+            if self.byte_level and number in self._added:  # as it is in the text, not as bytes
                 token = "".join(FROM_LATIN[byte] for byte in token.encode())
             lost.subtract(letter for letter in token if letter in absent)
-        decoded = from_byte_level if self.byte_level else str.encode
-        return Counter({decoded(letter) or letter.encode(): n for letter, n in (+lost).items()})
+        return Counter({self._spelt(letter): count for letter, count in (+lost).items()})
+
+    @cached_property
+    def _added(self) -> set[int]:
+        decoder: Any = self.backend
+        return {*decoder.get_added_tokens_decoder()}
+
+    def _spelt(self, letter: str) -> bytes:
+        data = from_byte_level(letter) if self.byte_level else None
+        return letter.encode() if data is None else data
 
 
 def size_of(unseen: Counter[bytes]) -> int:

@@ -92,8 +92,10 @@ def counts(row: Row, encode: Callable[[str], list[int]]) -> dict[str, int]:
 
 
 def is_released_copy(original: str, written: str) -> bool:
-    """Return whether a copy was written by the code that LEP's authors released: characters in the
-    blocks that difflib finds in both, over those of the *output*, so that one may break off.
+    """Return whether what was written is a copy by the code that LEP's authors released.
+
+    Characters in the blocks that difflib finds in both, over those of the *output*: a copy that
+    breaks off is one, too.
     """
     original, written = original.strip(), written.strip()
     if written in original:  # one block
@@ -111,7 +113,10 @@ def tokens_written(row: Row) -> int:
 
 
 def copy_ratio(rows: Sequence[Row], languages: Languages) -> Items:
-    """Return items whose score is 100 × tokens of all originals / tokens generated for them."""
+    """Return items whose score is 100 × tokens of all originals / tokens generated for them.
+
+    Above 100: fewer tokens were written than the originals have, so text is missing.
+    """
     import numpy as np
 
     from revocab.evaluation.resampling import Items

@@ -144,10 +144,13 @@ class Extraction(OneLanguage):
             texts = [" ".join(sentences[place].split()) for place in full]
             return {**row, SENTENCES: texts, EXTRACTED: extracted, "text": " ".join(texts)}
 
-        counted = all_of(partial(filled, row) for row in rows)
-        marked = [row for row in counted if SENTENCES not in row or row.get(EXTRACTED) != []]
-        if len(marked) < len(rows):
-            unmarked = sorted({str(row["id"]) for row in rows} - {str(row["id"]) for row in marked})
+        marked, unmarked = [], []
+        for row in all_of(partial(filled, row) for row in rows):
+            if SENTENCES in row and row.get(EXTRACTED) == []:
+                unmarked.append(str(row["id"]))
+            else:
+                marked.append(row)
+        if unmarked:
             listed = ", ".join(unmarked)
             print(f"{where}: no sentence is extracted of rows {listed}", file=sys.stderr)
         return marked

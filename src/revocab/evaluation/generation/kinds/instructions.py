@@ -47,7 +47,10 @@ class Check:
 
 
 def is_in_language(answer: str, language: str) -> bool:
-    """Return whether more of an answer's words are frequent in a language than in any other one."""
+    """Return whether more of an answer's words are frequent in a language than in any other one.
+
+    The languages are those whose file lists frequent words (``revocab/languages``).
+    """
     _, counts = frequent_words([answer])
     wanted = counts.pop(language)
     return wanted > max(counts.values(), default=0)
@@ -178,8 +181,10 @@ def followed(group: str | None, row: Row) -> float | None:
 
 
 def by_chance(rows: Sequence[Row], languages: Languages) -> Items | None:
-    """Return the share of checks passed by the right answers to all other questions of the task:
-    what one gets who knows how answers look and not what is asked.
+    """Return the share of checks passed by the right answers to other questions.
+
+    The chance level of ``followed``: what one gets who knows how answers look and not what is
+    asked. An item is the mean over all other answers of the task.
     """
     known = [(row["references"][0], row["checks"]) for row in rows if row["references"][0]]
     if len(known) < 2:
