@@ -183,6 +183,14 @@ def test_all_links_are_listed_and_those_within_the_folder_work(toys, tmp_path):
     assert len(error.value.problems) == 3
 
 
+def test_a_shard_that_is_a_link_out_is_refused(toys, tmp_path):
+    source = shard(toys / "untied", tmp_path / "work" / "source")
+    file = read_json(source / INDEX)["weight_map"][HEAD]
+    (source / file).rename(tmp_path / "moved")
+    (source / file).symlink_to(tmp_path / "moved")
+    refused(tmp_path / "work", toys, source, "a link out of its folder")
+
+
 def test_a_target_tokenizer_with_a_link_is_refused_before_computing(toys, tmp_path, monkeypatch):
     monkeypatch.setattr(adapted_model, "initialise_matrices", None)  # any call would fail
     target = shutil.copytree(toys / "target-tokenizer", tmp_path / "target")
